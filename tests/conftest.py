@@ -1,0 +1,47 @@
+"""What all tests share: programs that some of them need."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+
+import pytest
+import structlog
+
+
+def pytest_configure() -> None:
+    """Tracebacks in logs are plain: the default form takes seconds to draw one, and holds the loop."""
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+        ]
+    )
+
+
+@pytest.fixture
+def needs_program(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """`needs_program("bwrap")` answers where it is; without it the test is skipped, with CI=true it fails."""
+
+    def find(name: str) -> str:
+        found = shutil.which(name)
+        if found:
+            return found
+        if os.environ.get("CI", "").lower() in ("1", "true"):
+            pytest.fail(f"{name} is not installed, and CI must not skip {request.node.nodeid}")
+        pytest.skip(f"missing program: {name}")
+
+    return find
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A last line that names what was not tested for want of a program."""
+    skipped = [
+        f"{report.nodeid} ({reason[2].removeprefix('Skipped: missing program: ')})"
+        for report in terminalreporter.stats.get("skipped", [])
+        if isinstance(reason := report.longrepr, tuple) and "missing program: " in reason[2]
+    ]
+    if skipped:
+        terminalreporter.write_line(f"Not tested for want of a program: {', '.join(sorted(skipped))}")
