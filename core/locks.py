@@ -1,0 +1,43 @@
+"""One lock per thread: what begins a turn and what moves a head exclude each other.
+
+A lock lives only while somebody holds or wants it, so that their number follows what is going on and
+not how many threads there ever were. They are fair: who asks first, gets it first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from turnback.core.models import ThreadId
+
+
+class _Entry:
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.users = 0
+
+
+class ThreadLocks:
+    """The locks of all threads of this process."""
+
+    def __init__(self) -> None:
+        self._entries: dict[ThreadId, _Entry] = {}
+
+    def __len__(self) -> int:
+        """How many threads are locked or waited for."""
+        return len(self._entries)
+
+    @asynccontextmanager
+    async def hold(self, thread_id: ThreadId) -> AsyncIterator[None]:
+        """Wait for the thread's lock and hold it. Not to be nested for one thread."""
+        entry = self._entries.setdefault(thread_id, _Entry())
+        entry.users += 1
+        try:
+            async with entry.lock:
+                yield
+        finally:
+            entry.users -= 1
+            if not entry.users:
+                del self._entries[thread_id]
