@@ -1,0 +1,45 @@
+"""A state made ready for every store, once, before the first await: encoded, limited, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from turnback.core.models import State
+from turnback.core.state import codec, finish, messages, truncate
+from turnback.core.state.codec import Encoded
+
+
+def prepare(state: Mapping[str, Any], max_bytes: int) -> Encoded:
+    """The state encoded, cut if it is over `max_bytes` as JSON, its readable messages counted.
+
+    Raises codec.NotEncodable.
+    """
+    encoded, plain = codec.encode_plain(state)
+    if encoded.bytes > max_bytes:
+        return _cut(plain, max_bytes)
+    return _counted(encoded, plain)
+
+
+def prepare_whole(state: Mapping[str, Any]) -> tuple[Encoded, State]:
+    """The state encoded, never cut for its size, its messages counted; and the same as plain JSON values.
+
+    Raises codec.NotEncodable.
+    """
+    encoded, plain = codec.encode_plain(state)
+    return _counted(encoded, plain), plain
+
+
+def within(encoded: Encoded, plain: State, max_bytes: int) -> Encoded:
+    """What `prepare_whole` answered, cut if it is over `max_bytes`."""
+    return _cut(plain, max_bytes) if encoded.bytes > max_bytes else encoded
+
+
+def _cut(plain: State, max_bytes: int) -> Encoded:
+    encoded, cut = codec.encode_plain(truncate.truncate(plain, max_bytes))
+    return _counted(replace(encoded, truncated=True), cut)
+
+
+def _counted(encoded: Encoded, plain: State) -> Encoded:
+    return replace(encoded, message_count=messages.count(plain), finished=finish.is_finished(plain))
