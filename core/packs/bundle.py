@@ -1,0 +1,18 @@
+"""A state as it lies in a store, to be carried to another without decoding it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """Opaque parts of one stored state; only `packs` knows what they mean.
+
+    `clean` promises that finishing and scrubbing would change nothing: then a fork or a restore may
+    copy the bundle as it is. `bytes` is the size of the whole state as JSON.
+    """
+
+    parts: tuple[bytes, ...]
+    bytes: int
+    clean: bool

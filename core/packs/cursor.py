@@ -1,0 +1,112 @@
+"""What is remembered between two captures of a thread: where its logs end and what its last state was.
+
+Only a memory: everything in it can be had from the file again. The least recently used cursors are
+forgotten when they hold too much.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from turnback.core.packs.manifest import LOGS, Manifest, Range
+from turnback.core.packs.plan import FAN, PIECE, STAYS, Piece
+
+MOST_BYTES = 32 * 1024 * 1024
+"""Bytes of values that all cursors together may hold."""
+
+MOST = 2048
+"""Cursors that are kept."""
+
+
+@dataclass(slots=True)
+class Base:
+    """The state that the next one is compared with: its id, manifest and the bytes of its other values."""
+
+    state: int
+    manifest: Manifest
+    keys: tuple[str, ...]
+    keys_text: bytes
+    values: dict[str, bytes]
+
+
+@dataclass(slots=True)
+class Cursor:
+    """One thread's. `open` are the pieces that will be merged, `states` how many there are."""
+
+    number: int
+    next_state: int = 0
+    states: int = 0
+    dropped: int = 0
+    ends: list[int] = field(default_factory=lambda: [0, 0, 0])
+    open: list[list[Piece]] = field(default_factory=lambda: [[], [], []])
+    base: Base | None = None
+    grown: list[list[int]] = field(default_factory=lambda: [[0, 0], [0, 0], [0, 0]])
+    """Pieces and bytes of each log that came since it was last asked what to merge."""
+
+    def add(self, log: int, piece: Piece) -> None:
+        """A new piece at the end of a log."""
+        if piece.level < STAYS:
+            self.open[log].append(piece)
+            grown = self.grown[log]
+            grown[0] += 1
+            grown[1] += piece.raw
+
+    def due(self, log: int) -> bool:
+        """Whether it is worth asking what to merge."""
+        pieces, raw = self.grown[log]
+        if pieces < FAN and raw < PIECE:
+            return False
+        self.grown[log] = [0, 0]
+        return True
+
+    @property
+    def weight(self) -> int:
+        return 2048 + (sum(map(len, self.base.values.values())) if self.base else 0)
+
+    def found(self, log: int, pieces: list[Piece]) -> None:
+        """Take over what the file has of a log."""
+        self.open[log] = [piece for piece in pieces if piece.level < STAYS]
+        fresh = [piece.raw for piece in self.open[log] if piece.level == 0]
+        self.grown[log] = [len(fresh), sum(fresh)]
+        if pieces:
+            self.ends[log] = max(self.ends[log], pieces[-1].stop)
+
+    def fits(self, ranges: list[list[Range]]) -> None:
+        """Never write below what a state refers to."""
+        for log in LOGS:
+            self.ends[log] = max([self.ends[log], *(stop for _, stop in ranges[log])])
+
+
+class Cursors:
+    """The cursors of one file, bounded."""
+
+    def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
+        self._most, self._most_bytes = most, most_bytes
+        self._all: OrderedDict[str, tuple[Cursor, int]] = OrderedDict()
+        self._bytes = 0
+
+    def find(self, thread: str) -> Cursor | None:
+        entry = self._all.get(thread)
+        if entry is None:
+            return None
+        self._all.move_to_end(thread)
+        return entry[0]
+
+    def keep(self, thread: str, cursor: Cursor) -> None:
+        """Remember, as the most recently used."""
+        self.forget(thread)
+        weight = cursor.weight
+        self._all[thread] = (cursor, weight)
+        self._bytes += weight
+        while len(self._all) > 1 and (len(self._all) > self._most or self._bytes > self._most_bytes):
+            self.forget(next(iter(self._all)))
+
+    def forget(self, thread: str) -> None:
+        entry = self._all.pop(thread, None)
+        if entry is not None:
+            self._bytes -= entry[1]
+
+    def clear(self) -> None:
+        self._all.clear()
+        self._bytes = 0

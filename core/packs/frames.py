@@ -1,0 +1,39 @@
+"""Pieces of a log as they lie in a file: compressed where that pays, with a checksum."""
+
+from __future__ import annotations
+
+import threading
+
+import zstandard
+
+_RAW, _ZSTD = b"\x00", b"\x01"
+
+FAST, SMALL = 1, 3
+"""Levels: for what is merged again soon, and for what stays."""
+
+
+class _Local(threading.local):
+    """A compressor must not be used by two threads at once."""
+
+    def __init__(self) -> None:
+        self.compressors = {
+            level: zstandard.ZstdCompressor(level=level, write_checksum=level != FAST) for level in (FAST, SMALL)
+        }
+        self.decompressor = zstandard.ZstdDecompressor()
+
+
+_local = _Local()
+
+
+def pack(data: bytes, level: int = FAST) -> bytes:
+    """`data` as it is stored."""
+    small = _local.compressors[level].compress(data) if len(data) > 48 else data
+    return _ZSTD + small if len(small) < len(data) else _RAW + data
+
+
+def unpack(frame: bytes) -> bytes:
+    """What was given to `pack`. Raises zstandard.ZstdError on a damaged one."""
+    view = memoryview(frame)
+    if view[:1] == _RAW:
+        return bytes(view[1:])
+    return _local.decompressor.decompress(view[1:])

@@ -1,0 +1,179 @@
+"""What one stored state consists of: ropes over the logs of its thread.
+
+A thread has three append-only logs of bytes. A value is a rope, the ranges of one log that make it
+up when put one after the other, so an edit in the middle of a long text costs the new middle and
+two ranges. A manifest names the ropes of one state; it is small and written with every state.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Range = tuple[int, int]
+"""From and to (exclusive), as offsets in a log."""
+
+Rope = tuple[Range, ...]
+
+MESSAGES, FIELDS, BIG = 0, 1, 2
+"""The logs: of messages, of small values, of big values. Apart, since each lives and is read differently."""
+
+LOGS = (MESSAGES, FIELDS, BIG)
+
+_FINISHED, _SUSPECT, _LISTED, _BIG_VALUES = 1, 2, 4, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value: its rope, and the log that it lies in."""
+
+    log: int
+    rope: Rope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """One state. `digest` is the keyed hash of its messages, 0 where it is not known.
+
+    `listed` is whether it has messages (an empty list of them, too), whose rope leaves out the closing
+    bracket. `keys` is the JSON list of the other keys, `fields` their values in the same order.
+    """
+
+    bytes: int
+    finished: bool
+    suspect: bool
+    listed: bool
+    digest: int
+    messages: Rope
+    keys: Value
+    fields: tuple[Value, ...]
+
+    def ranges(self, log: int) -> list[Range]:
+        """Every range of `log` that this state needs."""
+        if log == MESSAGES:
+            return list(self.messages)
+        return [span for value in (self.keys, *self.fields) if value.log == log for span in value.rope]
+
+
+def length(rope: Rope) -> int:
+    """How many bytes a rope has."""
+    return sum(stop - start for start, stop in rope)
+
+
+def cut(rope: Rope, start: int, stop: int) -> list[Range]:
+    """The ranges that hold the bytes `start` to `stop` of what a rope makes up."""
+    out: list[Range] = []
+    at = 0
+    for lo, hi in rope:
+        if at >= stop:
+            break
+        size = hi - lo
+        if at + size > start:
+            out.append((lo + max(0, start - at), hi - max(0, at + size - stop)))
+        at += size
+    return out
+
+
+def join(ranges: Iterable[Range]) -> Rope:
+    """A rope of these ranges; neighbours that touch become one."""
+    out: list[Range] = []
+    for lo, hi in ranges:
+        if lo == hi:
+            continue
+        if out and out[-1][1] == lo:
+            out[-1] = (out[-1][0], hi)
+        else:
+            out.append((lo, hi))
+    return tuple(out)
+
+
+def union(ranges: Iterable[Range]) -> list[Range]:
+    """The same offsets as sorted ranges that neither touch nor overlap."""
+    out: list[Range] = []
+    for lo, hi in sorted(ranges):
+        if out and lo <= out[-1][1]:
+            if hi > out[-1][1]:
+                out[-1] = (out[-1][0], hi)
+        else:
+            out.append((lo, hi))
+    return out
+
+
+def encode(manifest: Manifest) -> bytes:
+    """As bytes: variable-length numbers; each range's start as the distance from where the last one ended."""
+    flags = (
+        _FINISHED * manifest.finished
+        | _SUSPECT * manifest.suspect
+        | _LISTED * manifest.listed
+        | _BIG_VALUES * any(value.log == BIG for value in (manifest.keys, *manifest.fields))
+    )
+    numbers = [manifest.bytes]
+    last = [0, 0, 0]
+    values = (Value(MESSAGES, manifest.messages), manifest.keys, *manifest.fields)
+    numbers.append(len(values))
+    for value in values:
+        numbers.append(len(value.rope) << 1 | (value.log == BIG))
+        at = last[value.log]
+        for lo, hi in value.rope:
+            gap = lo - at
+            numbers.append(gap << 1 if gap >= 0 else -gap << 1 | 1)
+            numbers.append(hi - lo)
+            at = hi
+        last[value.log] = at
+    return struct.pack("<BQ", flags, manifest.digest) + _varints(numbers)
+
+
+def decode(data: bytes) -> Manifest:
+    """The manifest that `encode` made."""
+    flags, digest = struct.unpack_from("<BQ", data)
+    numbers = iter(_numbers(data[9:]))
+    size, count = next(numbers), next(numbers)
+    last = [0, 0, 0]
+    values: list[Value] = []
+    for index in range(count):
+        head = next(numbers)
+        log = MESSAGES if index == 0 else BIG if head & 1 else FIELDS
+        at = last[log]
+        rope: list[Range] = []
+        for _ in range(head >> 1):
+            gap, span = next(numbers), next(numbers)
+            at += -(gap >> 1) if gap & 1 else gap >> 1
+            rope.append((at, at + span))
+            at += span
+        last[log] = at
+        values.append(Value(log, tuple(rope)))
+    return Manifest(
+        bytes=size,
+        finished=bool(flags & _FINISHED),
+        suspect=bool(flags & _SUSPECT),
+        listed=bool(flags & _LISTED),
+        digest=digest,
+        messages=values[0].rope,
+        keys=values[1],
+        fields=tuple(values[2:]),
+    )
+
+
+def _varints(numbers: Sequence[int]) -> bytes:
+    out = bytearray()
+    for number in numbers:
+        rest = number
+        while rest > 127:
+            out.append(rest & 127 | 128)
+            rest >>= 7
+        out.append(rest)
+    return bytes(out)
+
+
+def _numbers(data: bytes) -> list[int]:
+    out: list[int] = []
+    number = shift = 0
+    for byte in data:
+        if byte & 128:
+            number |= (byte & 127) << shift
+            shift += 7
+        else:
+            out.append(number | byte << shift)
+            number = shift = 0
+    return out

@@ -1,0 +1,485 @@
+"""States in SQLite, each for the price of what is new in it.
+
+Works on a plain connection inside the caller's transaction, in steps.db and turnback.db alike. What
+the last state of a thread was is remembered in a cursor, so that a capture reads nothing: that the
+old messages are unchanged is proved by a keyed hash over their bytes, and the rest is appended.
+Where the proof fails (a compaction, another branch) an older state with that beginning is looked for, and
+else the two texts are compared.
+
+Garbage is found by marking what the remaining states need, once for many dropped ones.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+import xxhash
+
+from turnback.core.models import State
+from turnback.core.packs import frames, tables
+from turnback.core.packs.bundle import Bundle
+from turnback.core.packs.cursor import Base, Cursor, Cursors
+from turnback.core.packs.delta import matches
+from turnback.core.packs.log import Pieces, Spans, contents, make_bundle, open_bundle
+from turnback.core.packs.manifest import (
+    BIG,
+    FIELDS,
+    LOGS,
+    MESSAGES,
+    Manifest,
+    Range,
+    Rope,
+    Value,
+    cut,
+    decode,
+    encode,
+    join,
+    length,
+    union,
+)
+from turnback.core.packs.plan import PIECE, Piece, merged, pieces, to_merge
+from turnback.core.packs.tables import SCHEMA
+from turnback.core.state import codec, scrub
+from turnback.core.state.codec import Encoded
+
+__all__ = ["SCHEMA", "Packs", "Stored"]
+
+BIG_FROM = 16 * 1024
+"""Values of this many bytes have a log of their own."""
+
+COMPARE_FROM = 512
+"""Values of this many bytes are compared with their last version when they change."""
+
+SHARED = {MESSAGES: 4096, FIELDS: 128, BIG: 1024}
+"""The shortest stretch of an old version that a new one refers to rather than repeating it."""
+
+NEAR = 32 * 1024
+"""A small value is written again when it was last written so far back: it keeps reads local, and old pieces mortal."""
+
+MOST_RANGES = {MESSAGES: 8, FIELDS: 6, BIG: 256}
+"""A rope of more ranges is made shorter: many small ranges are slow to read and to write down."""
+
+CANDIDATES = 64
+"""How many of the newest states are looked at for the beginning of one that does not follow the last."""
+
+SWEEP_AFTER = 16
+"""Dropped states between two searches for garbage, or a quarter of those that are left."""
+
+MARGIN = 96
+"""Bytes around new ones that are looked at too when searching for what must not be copied elsewhere."""
+
+JOINED = 64 * 1024
+"""Ranges nearer to each other than this are read at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A stored state: what to remember it by, and the bytes that it added to the file."""
+
+    ref: bytes
+    stored_bytes: int
+
+
+class Packs:
+    """The states of one file. One writer at a time; `bundle` may be called by others meanwhile."""
+
+    def __init__(self, suspects: Callable[[bytes, str], bool] | None = None, cursors: Cursors | None = None) -> None:
+        self._suspects = suspects or scrub.suspects
+        self._cursors = cursors or Cursors()
+        self._seed: int | None = None
+
+    # writing
+
+    def put(self, db: sqlite3.Connection, thread: str, content: Encoded | Bundle) -> Stored:
+        """Store a state as the newest of its thread."""
+        cursor = self._cursor(db, thread)
+        if isinstance(content, Bundle):
+            if cursor.states == 0:
+                return self._copy(db, thread, cursor, content)
+            content = _encoded(content)
+        saving = _Saving(db, thread, cursor, content, self._key(db))
+        stored = saving.save(self._suspects)
+        self._cursors.keep(thread, cursor)
+        return stored
+
+    def drop(self, db: sqlite3.Connection, thread: str, refs: Sequence[bytes], *, purge: bool = False) -> None:
+        """Let go of states. What only they used is freed sooner or later; with `purge` now, to the last byte.
+
+        Store what comes next before dropping what it resembles: the newest state is what the next one
+        is compared with.
+        """
+        if not refs and not purge:
+            return
+        cursor = self._cursor(db, thread)
+        gone = {int.from_bytes(ref, "big") for ref in refs}
+        tables.remove_states(db, gone)
+        cursor.states = max(0, cursor.states - len(gone))
+        cursor.dropped += len(gone)
+        if cursor.base is not None and cursor.base.state in gone:
+            cursor.base = None
+            self._rebase(db, cursor, None)
+        if purge or cursor.states == 0 or cursor.dropped >= max(SWEEP_AFTER, cursor.states // 4):
+            self._sweep(db, cursor, purge)
+        self._cursors.keep(thread, cursor)
+
+    def sweep(self, db: sqlite3.Connection, thread: str, *, purge: bool = False) -> None:
+        """Free what no state of a thread needs."""
+        cursor = self._cursor(db, thread)
+        self._sweep(db, cursor, purge)
+        self._cursors.keep(thread, cursor)
+
+    def _sweep(self, db: sqlite3.Connection, cursor: Cursor, purge: bool) -> None:
+        manifests = [decode(data) for _, data in tables.states(db, cursor.number)]
+        cursor.states, cursor.dropped = len(manifests), 0
+        if not manifests:
+            tables.remove_all(db, cursor.number)
+            cursor.base, cursor.ends, cursor.open = None, [0, 0, 0], [[], [], []]
+            return
+        for log in LOGS:
+            live = union(span for manifest in manifests for span in manifest.ranges(log))
+            if _sweep_log(db, cursor.number, log, live, purge):
+                cursor.found(log, tables.all_pieces(db, cursor.number, log))
+
+    def drop_thread(self, db: sqlite3.Connection, thread: str) -> None:
+        """Let go of everything of a thread."""
+        self._cursors.forget(thread)
+        number = tables.find_number(db, thread)
+        if number is not None:
+            tables.remove_all(db, number)
+            db.execute("DELETE FROM pack_thread WHERE number = ?", (number,))
+
+    def rolled_back(self, thread: str | None = None) -> None:
+        """A transaction failed: forget what was remembered of a thread, or of all."""
+        if thread is None:
+            self._cursors.clear()
+        else:
+            self._cursors.forget(thread)
+
+    # reading
+
+    def bundle(self, db: sqlite3.Connection, thread: str, ref: bytes) -> Bundle:
+        """A state as stored, with nothing of any other state. Raises KeyError where it is gone."""
+        return _bundle(db, thread, ref, only=True)
+
+    def peek(self, db: sqlite3.Connection, thread: str, ref: bytes) -> Bundle:
+        """A state to be read at once: whole pieces, which may hold other states' text as well."""
+        return _bundle(db, thread, ref, only=False)
+
+    def read(self, db: sqlite3.Connection, thread: str, ref: bytes) -> State:
+        """A state, decoded. Raises KeyError where it is gone."""
+        manifest = decode(_manifest(db, thread, ref))
+        number = int.from_bytes(ref, "big") >> tables.STATE_BITS
+        stored = {log: _frames(db, number, log, manifest.ranges(log)) for log in LOGS}
+        return codec.decode(*contents(manifest, Pieces(stored)))
+
+    # within
+
+    def _key(self, db: sqlite3.Connection) -> int:
+        if self._seed is None:
+            self._seed = tables.seed(db)
+        return self._seed
+
+    def _cursor(self, db: sqlite3.Connection, thread: str) -> Cursor:
+        cursor = self._cursors.find(thread)
+        if cursor is None:
+            cursor = Cursor(tables.number_of(db, thread))
+            for log in LOGS:
+                cursor.found(log, tables.all_pieces(db, cursor.number, log))
+            cursor.states = tables.count_states(db, cursor.number)
+            self._rebase(db, cursor, None)
+        return cursor
+
+    def _rebase(self, db: sqlite3.Connection, cursor: Cursor, state: int | None) -> None:
+        """Take another state, or the newest, as what the next one is compared with."""
+        rebase(db, cursor, state)
+
+    def _copy(self, db: sqlite3.Connection, thread: str, cursor: Cursor, bundle: Bundle) -> Stored:
+        """Store a bundle as it is: pieces keep their offsets, nothing is decompressed."""
+        manifest, stored = open_bundle(bundle)
+        self._cursors.forget(thread)
+        size = 0
+        for log, rows in stored.items():
+            for piece, frame in rows:
+                tables.add_piece(db, cursor.number, log, piece, frame)
+                size += len(frame) + tables.ROW_BYTES
+        state = cursor.number << tables.STATE_BITS
+        data = encode(replace(manifest, digest=0))
+        tables.add_state(db, state, data)
+        return Stored(ref=state.to_bytes(8, "big"), stored_bytes=size + len(data) + tables.ROW_BYTES)
+
+
+class _Saving:
+    """One state being stored."""
+
+    def __init__(self, db: sqlite3.Connection, thread: str, cursor: Cursor, content: Encoded, seed: int) -> None:
+        self._db, self._thread, self._cursor, self._content, self._seed = db, thread, cursor, content, seed
+        self._new: list[list[bytes]] = [[], [], []]
+        self._at = list(cursor.ends)
+        self._checked: list[bytes] = []
+
+    def save(self, suspects: Callable[[bytes, str], bool]) -> Stored:
+        content, cursor = self._content, self._cursor
+        digest, messages = self._messages()
+        base = cursor.base
+        keys = tuple(content.fields)
+        if base is not None and base.keys == keys:
+            keys_text = base.keys_text
+        else:
+            keys_text = codec.dumps(list(keys))
+            self._checked += [codec.dumps(key) + b":" for key in keys]
+        keys_value = self._value(keys_text, base.keys_text if base else None, base.manifest.keys if base else None)
+        old = dict(zip(base.keys, base.manifest.fields, strict=True)) if base else {}
+        fields = tuple(
+            self._value(value, base.values.get(key) if base else None, old.get(key))
+            for key, value in content.fields.items()
+        )
+        manifest = Manifest(
+            bytes=content.bytes,
+            finished=content.finished and not content.truncated,
+            suspect=bool(base and base.manifest.suspect) or any(suspects(part, self._thread) for part in self._checked),
+            listed=bool(content.messages),
+            digest=digest,
+            messages=messages,
+            keys=keys_value,
+            fields=fields,
+        )
+        size = sum(self._append(log) for log in LOGS)
+        state = cursor.number << tables.STATE_BITS | cursor.next_state
+        data = encode(manifest)
+        tables.add_state(self._db, state, data)
+        cursor.next_state += 1
+        cursor.states += 1
+        cursor.base = Base(state, manifest, keys, keys_text, dict(content.fields))
+        return Stored(ref=state.to_bytes(8, "big"), stored_bytes=size + len(data) + tables.ROW_BYTES)
+
+    # messages
+
+    def _messages(self) -> tuple[int, Rope]:
+        """The hash and the rope of the messages; chooses the base, too."""
+        text = self._content.messages
+        body = memoryview(text)[:-1]
+        base = self._cursor.base
+        if base is not None:
+            size = length(base.manifest.messages)
+            hashing = xxhash.xxh3_64(seed=self._seed)
+            if base.manifest.digest and size <= len(body):
+                hashing.update(body[:size])
+                if (hashing.intdigest() or 1) == base.manifest.digest:
+                    hashing.update(body[size:])
+                    return hashing.intdigest() or 1, self._grown(base.manifest, text, size)
+            other = self._candidate(body)
+            if other is not None:
+                rebase(self._db, self._cursor, other[0])
+                return _digest(body, self._seed), self._grown(other[1], text, length(other[1].messages))
+        return _digest(body, self._seed), self._compared(text, base)
+
+    def _grown(self, manifest: Manifest, text: bytes, size: int) -> Rope:
+        """The rope of a known beginning and what follows it."""
+        stop = len(text) - 1
+        if size >= stop:
+            return manifest.messages
+        self._look(text, size, stop)
+        return join([*manifest.messages, self._add(MESSAGES, text[size:stop])])
+
+    def _compared(self, text: bytes, base: Base | None) -> Rope:
+        body = text[:-1]
+        if base is None or not base.manifest.messages or not body:
+            self._look(body, 0, len(body))
+            return join([self._add(MESSAGES, body)])
+        value = Value(MESSAGES, base.manifest.messages)
+        old = Pieces({MESSAGES: _frames(self._db, self._cursor.number, MESSAGES, list(value.rope))}).text(value)
+        return self._spliced(old, body, value).rope
+
+    def _candidate(self, view: memoryview) -> tuple[int, Manifest] | None:
+        """An older state whose messages are the beginning, and most, of the new ones."""
+        known = []
+        for state, data in tables.states(self._db, self._cursor.number, CANDIDATES):
+            manifest = decode(data)
+            size = length(manifest.messages)
+            if manifest.digest and len(view) // 2 <= size <= len(view):
+                known.append((size, state, manifest))
+        hashing, done, best = xxhash.xxh3_64(seed=self._seed), 0, None
+        for size, state, manifest in sorted(known, key=lambda entry: entry[:2]):
+            hashing.update(view[done:size])
+            done = size
+            if (hashing.intdigest() or 1) == manifest.digest:
+                best = state, manifest
+        return best
+
+    # other values
+
+    def _value(self, text: bytes, before: bytes | None, old: Value | None) -> Value:
+        log = BIG if len(text) >= BIG_FROM else FIELDS
+        if old is not None and before is not None and old.log == log:
+            if text == before:
+                if log == BIG or self._at[log] - old.rope[0][0] <= max(NEAR, 8 * len(text)):
+                    return old
+            elif len(text) >= COMPARE_FROM <= len(before):
+                return self._spliced(before, text, old)
+        self._look(text, 0, len(text))
+        return Value(log, join([self._add(log, text)]))
+
+    def _spliced(self, before: bytes, text: bytes, old: Value) -> Value:
+        """A rope of what is the same as before and of what is new."""
+        log = old.log
+        ranges: list[Range] = []
+        at = 0
+        for was, now, size in matches(before, text, SHARED[log]):
+            if now > at:
+                self._look(text, at, now)
+                ranges.append(self._add(log, text[at:now]))
+            ranges += cut(old.rope, was, was + size)
+            at = now + size
+        if at < len(text):
+            self._look(text, at, len(text))
+            ranges.append(self._add(log, text[at:]))
+        rope = join(ranges)
+        return Value(log, rope if len(rope) <= MOST_RANGES[log] else self._fewer(log, text, rope))
+
+    def _fewer(self, log: int, text: bytes, rope: Rope) -> Rope:
+        """A rope of half as many ranges: those neighbours that are smallest together are written again."""
+        count = len(rope) - MOST_RANGES[log] // 2 + 1
+        at = list(accumulate((hi - lo for lo, hi in rope), initial=0))
+        first = min(range(len(rope) - count + 1), key=lambda n: at[n + count] - at[n])
+        again = self._add(log, text[at[first] : at[first + count]])
+        return join([*rope[:first], again, *rope[first + count :]])
+
+    # the logs
+
+    def _add(self, log: int, data: bytes) -> Range:
+        start = self._at[log]
+        if data:
+            self._new[log].append(data)
+            self._at[log] += len(data)
+        return start, self._at[log]
+
+    def _look(self, text: bytes, start: int, stop: int) -> None:
+        """Have a new stretch checked, with enough around it that no word is cut."""
+        self._checked.append(text[max(0, start - MARGIN) : stop + MARGIN])
+
+    def _append(self, log: int) -> int:
+        """Write what is new in a log, and merge what is due; answers the bytes written."""
+        if not self._new[log]:
+            return 0
+        cursor, size = self._cursor, 0
+        start = cursor.ends[log]
+        data = b"".join(self._new[log])
+        for piece in pieces(start, len(data)):
+            level = frames.SMALL if piece.raw >= PIECE // 4 else frames.FAST
+            frame = frames.pack(data[piece.start - start : piece.stop - start], level)
+            tables.add_piece(self._db, cursor.number, log, piece, frame)
+            size += len(frame) + tables.ROW_BYTES
+            cursor.add(log, piece)
+        cursor.ends[log] = self._at[log]
+        for level in (0, 1) if cursor.due(log) else ():
+            run = to_merge(cursor.open[log], level)
+            if run:
+                cursor.open[log] = merge(self._db, cursor.number, log, cursor.open[log], run)
+        return size
+
+
+def rebase(db: sqlite3.Connection, cursor: Cursor, state: int | None) -> None:
+    """Make a state, or the newest, the base of a cursor."""
+    if state is None:
+        newest = tables.states(db, cursor.number, 1)
+        if not newest:
+            cursor.base = None
+            return
+        state, data = newest[0]
+        cursor.next_state = max(cursor.next_state, (state & ((1 << tables.STATE_BITS) - 1)) + 1)
+    else:
+        data = tables.manifest(db, state) or b""
+    manifest = decode(data)
+    cursor.fits([manifest.ranges(log) for log in LOGS])
+    stored = {log: _frames(db, cursor.number, log, manifest.ranges(log)) for log in (FIELDS, BIG)}
+    parts = Pieces(stored)
+    _, values = contents(replace(manifest, listed=False), parts)
+    cursor.base = Base(state, manifest, tuple(values), parts.text(manifest.keys), values)
+
+
+def merge(db: sqlite3.Connection, number: int, log: int, open_pieces: list[Piece], run: list[Piece]) -> list[Piece]:
+    """Make one piece of a run; answers the open pieces afterwards."""
+    stored = tables.frames(db, number, log, (run[0].start, run[-1].stop))
+    piece = merged(run)
+    frame = frames.pack(b"".join(frames.unpack(data) for _, data in stored), frames.SMALL)
+    tables.remove_pieces(db, number, log, run)
+    tables.add_piece(db, number, log, piece, frame)
+    left = [other for other in open_pieces if other not in run]
+    return sorted([*left, piece] if piece.level < 2 else left, key=lambda p: p.start)
+
+
+def _sweep_log(db: sqlite3.Connection, number: int, log: int, live: list[Range], purge: bool) -> bool:
+    """Free what is not live; answers whether any piece went."""
+    dead: list[Piece] = []
+    wanted = Spans(live)
+    for piece in tables.all_pieces(db, number, log):
+        kept = wanted.covered(piece)
+        if kept == 0:
+            dead.append(piece)
+        elif kept < piece.raw and (purge or (piece.level > 0 and kept * 2 < piece.raw)):
+            _blank(db, number, log, piece, wanted)
+    tables.remove_pieces(db, number, log, dead)
+    return bool(dead)
+
+
+def _blank(db: sqlite3.Connection, number: int, log: int, piece: Piece, wanted: Spans) -> None:
+    """Write a piece anew without what is dead in it."""
+    [(_, frame)] = tables.frames(db, number, log, (piece.start, piece.stop))
+    fresh = frames.pack(wanted.blanked(piece, frames.unpack(frame)), frames.SMALL)
+    if fresh != frame:
+        tables.remove_pieces(db, number, log, [piece])
+        tables.add_piece(db, number, log, piece, fresh)
+
+
+def _manifest(db: sqlite3.Connection, thread: str, ref: bytes) -> bytes:
+    data = tables.manifest(db, int.from_bytes(ref, "big"))
+    if data is None:
+        raise KeyError(f"{thread}: that state is gone")
+    return data
+
+
+def _bundle(db: sqlite3.Connection, thread: str, ref: bytes, *, only: bool) -> Bundle:
+    data = _manifest(db, thread, ref)
+    manifest, number = decode(data), int.from_bytes(ref, "big") >> tables.STATE_BITS
+    stored = {}
+    for log in LOGS:
+        wanted = Spans(union(manifest.ranges(log)))
+        rows = _frames(db, number, log, wanted.ranges)
+        stored[log] = [_only(piece, frame, wanted) for piece, frame in rows] if only else rows
+    return make_bundle(data, stored)
+
+
+def _only(piece: Piece, frame: bytes, wanted: Spans) -> tuple[Piece, bytes]:
+    if wanted.covered(piece) == piece.raw:
+        return piece, frame
+    return piece, frames.pack(wanted.blanked(piece, frames.unpack(frame)), frames.SMALL)
+
+
+def _frames(db: sqlite3.Connection, number: int, log: int, ranges: list[Range]) -> list[tuple[Piece, bytes]]:
+    """The pieces that hold anything of `ranges`, ascending."""
+    spans: list[Range] = []
+    wanted = Spans(union(ranges))
+    for lo, hi in wanted.ranges:
+        if spans and lo - spans[-1][1] <= JOINED:
+            spans[-1] = (spans[-1][0], hi)
+        else:
+            spans.append((lo, hi))
+    found: dict[int, tuple[Piece, bytes]] = {}
+    for span in spans:
+        for piece, frame in tables.frames(db, number, log, span):
+            found[piece.start] = (piece, frame)
+    return [found[start] for start in sorted(found) if wanted.covered(found[start][0])]
+
+
+def _encoded(bundle: Bundle) -> Encoded:
+    """A bundle as if it had just been encoded."""
+    manifest, stored = open_bundle(bundle)
+    messages, fields = contents(manifest, Pieces(stored))
+    return Encoded(messages=messages, fields=fields, bytes=manifest.bytes, finished=manifest.finished)
+
+
+def _digest(view: memoryview, seed: int) -> int:
+    return xxhash.xxh3_64_intdigest(view, seed=seed) or 1

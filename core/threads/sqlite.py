@@ -1,0 +1,374 @@
+"""turnback.db: the thread store on SQLite.
+
+Each method is one transaction and one hop of a connection's thread; what it does is in the modules
+beside this one, as functions on a connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import sqlite3
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+from turnback.core.models import (
+    BEGINNING,
+    Account,
+    AccountId,
+    AuditEntry,
+    Effect,
+    Fact,
+    FactId,
+    ForkedFrom,
+    Gate,
+    GateId,
+    GateStatus,
+    Identity,
+    Position,
+    Spent,
+    State,
+    Surface,
+    Thread,
+    ThreadId,
+    TranscriptRow,
+    Turn,
+    TurnStatus,
+)
+from turnback.core.packs import Packs, load
+from turnback.core.packs.bundle import Bundle
+from turnback.core.sqlite import Database
+from turnback.core.state.codec import Encoded
+from turnback.core.threads import gates, heads, opening, people, records, removal, transcript, values
+from turnback.core.threads.checkpoints import Checkpoints
+from turnback.core.threads.schema import MIGRATIONS
+from turnback.core.threads.store import Claim, FollowUp, Move, NewFork, NewTurn, Row, Secret, ThreadView
+
+T = TypeVar("T")
+
+PURGE_TRIES = 20
+PURGE_BUSY_MS = 100
+"""How often, and how long each time, a purge waits for readers of the write-ahead log."""
+
+LARGE = 262_144
+"""States over this many bytes are decoded off the event loop."""
+
+
+class SqliteThreadStore:
+    """See `ThreadStore`."""
+
+    def __init__(self, db: Database, packs: Packs) -> None:
+        self._db = db
+        self._packs = packs
+        self._checkpoints = Checkpoints(packs)
+        self._written: int | None = None
+
+    @classmethod
+    async def open(cls, path: Path, *, durability: Literal["normal", "full"] = "normal") -> Self:
+        """Open or create turnback.db. Raises what `Database.open` raises."""
+        return cls(await Database.open(path, MIGRATIONS, durability=durability), Packs())
+
+    async def close(self) -> None:
+        await self._db.close()
+
+    async def backup(self, path: str) -> None:
+        await self._db.backup(Path(path))
+
+    async def _keeping(self, thread_id: ThreadId, fn: Callable[[sqlite3.Connection], T]) -> T:
+        """Run a writing transaction that stores states."""
+
+        def keep(db: sqlite3.Connection) -> T:
+            (written,) = db.execute("PRAGMA data_version").fetchone()
+            if written != self._written:  # by another process: what packs remember may not be so any more
+                self._packs.rolled_back()
+                self._written = written
+            return fn(db)
+
+        return await self._db.write(keep, undone=functools.partial(self._packs.rolled_back, thread_id))
+
+    def _bury(self, thread_id: ThreadId, db: sqlite3.Connection) -> None:
+        removal.bury(db, self._checkpoints, thread_id)
+
+    # threads and where they stand
+
+    async def create_thread(
+        self, thread_id: ThreadId, title: str, surface: Surface, owner: AccountId, at: datetime, *, group: bool = False
+    ) -> Thread:
+        return await self._db.write(
+            lambda db: opening.create_thread(db, thread_id, title, surface, owner, at, group=group)
+        )
+
+    async def find_thread(self, thread_id: ThreadId) -> Thread | None:
+        return await self._db.read(lambda db: values.find_thread(db, thread_id))
+
+    async def list_threads(self, account: AccountId | None, limit: int = 500) -> Sequence[Thread]:
+        return await self._db.read(lambda db: opening.list_threads(db, account, limit))
+
+    async def rename_thread(self, thread_id: ThreadId, title: str, at: datetime) -> Thread | None:
+        return await self._db.write(lambda db: opening.rename_thread(db, thread_id, title, at))
+
+    async def view(self, thread_id: ThreadId) -> ThreadView | None:
+        return await self._db.read(lambda db: heads.view(db, thread_id))
+
+    async def participants(self, thread_id: ThreadId) -> Collection[AccountId]:
+        return await self._db.read(lambda db: opening.participants(db, thread_id))
+
+    async def add_participant(self, thread_id: ThreadId, account: AccountId) -> None:
+        await self._db.write(lambda db: opening.add_participant(db, thread_id, account))
+
+    async def set_memory(self, thread_id: ThreadId, on: bool) -> None:
+        await self._db.write(lambda db: opening.set_memory(db, thread_id, on))
+
+    async def running(self) -> Sequence[Turn]:
+        return await self._db.read(heads.running)
+
+    # turns
+
+    async def begin_turn(self, thread_id: ThreadId, turn: NewTurn) -> Turn:
+        return await self._keeping(thread_id, lambda db: heads.begin_turn(db, self._checkpoints, thread_id, turn))
+
+    async def commit_step(
+        self,
+        thread_id: ThreadId,
+        turn_no: int,
+        content: Encoded,
+        *,
+        effects: Sequence[Effect] = (),
+        spent: Spent = Spent(),
+    ) -> Position:
+        return await self._keeping(
+            thread_id,
+            lambda db: heads.commit_step(db, self._checkpoints, thread_id, turn_no, content, effects, spent),
+        )
+
+    async def end_turn(
+        self,
+        thread_id: ThreadId,
+        turn_no: int,
+        status: TurnStatus,
+        rows: Sequence[Row],
+        at: datetime,
+        *,
+        content: Encoded | None = None,
+        spent: Spent = Spent(),
+    ) -> Turn:
+        return await self._keeping(
+            thread_id,
+            lambda db: heads.end_turn(db, self._checkpoints, thread_id, turn_no, status, rows, at, content, spent),
+        )
+
+    async def record_turn(
+        self, thread_id: ThreadId, turn: NewTurn, content: Encoded, rows: Sequence[Row], *, same_turn: bool
+    ) -> tuple[Turn, Position]:
+        return await self._keeping(
+            thread_id,
+            lambda db: heads.record_turn(db, self._checkpoints, thread_id, turn, content, rows, same_turn=same_turn),
+        )
+
+    async def set_turn_status(self, thread_id: ThreadId, turn_no: int, status: TurnStatus) -> None:
+        await self._db.write(lambda db: heads.set_turn_status(db, thread_id, turn_no, status))
+
+    # going back
+
+    async def checkpoint(self, thread_id: ThreadId, at: Position) -> State | None:
+        bundle = await self._db.read(lambda db: self._checkpoints.find(db, thread_id, at))
+        if bundle is None:
+            return {} if at == BEGINNING else None
+        return await _decoded(bundle)
+
+    async def checkpoint_bundle(self, thread_id: ThreadId, at: Position) -> Bundle | None:
+        return await self._db.read(lambda db: self._checkpoints.find(db, thread_id, at, to_read=False))
+
+    async def move_head(self, thread_id: ThreadId, version: int, move: Move) -> Thread:
+        return await self._keeping(
+            thread_id, lambda db: heads.move_head(db, self._checkpoints, thread_id, version, move)
+        )
+
+    async def fork_thread(self, fork: NewFork) -> Thread:
+        return await self._keeping(fork.id, lambda db: opening.fork_thread(db, self._checkpoints, fork))
+
+    async def recent_fork(self, owner: AccountId, forked_from: ForkedFrom, since: datetime) -> Thread | None:
+        return await self._db.read(lambda db: opening.recent_fork(db, owner, forked_from, since))
+
+    async def clear_thread(self, thread_id: ThreadId, audit: AuditEntry) -> FollowUp:
+        return await self._db.write(lambda db: removal.clear_thread(db, thread_id, audit))
+
+    async def delete_thread(self, thread_id: ThreadId, audit: AuditEntry) -> FollowUp:
+        return await self._keeping(thread_id, lambda db: removal.delete_thread(db, self._checkpoints, thread_id, audit))
+
+    async def follow_ups(self) -> Sequence[FollowUp]:
+        return await self._db.read(records.follow_ups)
+
+    async def followed_up(self, follow_up_id: int) -> None:
+        await self._db.write(lambda db: records.drop_follow_up(db, follow_up_id))
+
+    async def sweep(self, thread_id: ThreadId, steps: Collection[Position]) -> int:
+        return await self._keeping(thread_id, lambda db: removal.sweep(db, self._checkpoints, thread_id, steps))
+
+    async def tombstones(self, ids: Collection[ThreadId] | None = None) -> Collection[ThreadId]:
+        return await self._db.read(lambda db: records.tombstones(db, ids))
+
+    async def merge_tombstones(self, ids: Collection[ThreadId]) -> None:
+        for thread_id in ids:
+            await self._keeping(thread_id, functools.partial(self._bury, thread_id))
+
+    async def purge(self) -> bool:
+        for _ in range(PURGE_TRIES):
+            if await self._db.outside(_truncate_log):
+                return True
+            await asyncio.sleep(PURGE_BUSY_MS / 1000)  # other transactions come in between
+        return False
+
+    # what people see and what the agent remembers
+
+    async def transcript(
+        self, thread_id: ThreadId, *, everything: bool = False
+    ) -> Sequence[tuple[TranscriptRow, bool]]:
+        return await self._db.read(lambda db: transcript.transcript(db, thread_id, everything=everything))
+
+    async def turn_rows(self, thread_id: ThreadId, turn_no: int) -> Sequence[TranscriptRow]:
+        return await self._db.read(lambda db: transcript.turn_rows(db, thread_id, turn_no))
+
+    async def effects(self, thread_id: ThreadId) -> Sequence[Effect]:
+        return await self._db.read(lambda db: transcript.effects(db, thread_id))
+
+    async def add_fact(self, thread_id: ThreadId, fact_id: FactId, text: str, at: datetime) -> Fact:
+        return await self._db.write(lambda db: transcript.add_fact(db, thread_id, fact_id, text, at))
+
+    async def facts(self, thread_id: ThreadId) -> Sequence[Fact]:
+        return await self._db.read(lambda db: transcript.facts(db, thread_id))
+
+    async def forget_facts(self, thread_id: ThreadId, fact_id: FactId | None, audit: AuditEntry) -> FollowUp | None:
+        return await self._db.write(lambda db: removal.forget_facts(db, thread_id, fact_id, audit))
+
+    # gates
+
+    async def open_gates(
+        self, thread_id: ThreadId, turn_no: int, opened: Sequence[Gate], content: Encoded | None
+    ) -> None:
+        await self._keeping(
+            thread_id, lambda db: gates.open_gates(db, self._checkpoints, thread_id, turn_no, opened, content)
+        )
+
+    async def gate_content(self, thread_id: ThreadId, turn_no: int) -> State | None:
+        bundle = await self._db.read(lambda db: gates.find_content(db, self._checkpoints, thread_id, turn_no))
+        return None if bundle is None else await _decoded(bundle)
+
+    async def gates(self, thread_id: ThreadId, turn_no: int) -> Sequence[Gate]:
+        return await self._db.read(lambda db: gates.gates(db, thread_id, turn_no))
+
+    async def find_gate(self, gate_id: GateId) -> Gate | None:
+        return await self._db.read(lambda db: gates.find_gate(db, gate_id))
+
+    async def decide_gate(self, gate_id: GateId, status: GateStatus, by: AccountId | None, at: datetime) -> bool:
+        return await self._db.write(lambda db: gates.decide_gate(db, gate_id, status, by, at))
+
+    # people and places
+
+    async def create_account(self, account_id: AccountId, name: str, at: datetime, *, admin: bool = False) -> Account:
+        return await self._db.write(lambda db: people.create_account(db, account_id, name, at, admin=admin))
+
+    async def find_account(self, account_id: AccountId) -> Account | None:
+        return await self._db.read(lambda db: people.find_account(db, account_id))
+
+    async def account_named(self, name: str) -> Account | None:
+        return await self._db.read(lambda db: people.find_account_named(db, name))
+
+    async def accounts(self) -> Sequence[Account]:
+        return await self._db.read(people.accounts)
+
+    async def set_admin(self, account_id: AccountId, admin: bool) -> None:
+        await self._db.write(lambda db: people.set_admin(db, account_id, admin))
+
+    async def merge_accounts(self, kept: AccountId, gone: AccountId) -> None:
+        await self._db.write(lambda db: people.merge_accounts(db, kept, gone))
+
+    async def find_identity(self, surface: Surface, user_key: str) -> Identity | None:
+        return await self._db.read(lambda db: people.find_identity(db, surface, user_key))
+
+    async def identities(self, account_id: AccountId) -> Sequence[Identity]:
+        return await self._db.read(lambda db: people.identities(db, account_id))
+
+    async def add_identity(self, identity: Identity) -> None:
+        await self._db.write(lambda db: people.add_identity(db, identity))
+
+    async def bind(self, surface: Surface, place: str, thread_id: ThreadId) -> None:
+        await self._db.write(lambda db: people.bind(db, surface, place, thread_id))
+
+    async def bound(self, surface: Surface, place: str) -> ThreadId | None:
+        return await self._db.read(lambda db: people.bound(db, surface, place))
+
+    async def places(self, thread_id: ThreadId) -> Sequence[tuple[Surface, str]]:
+        return await self._db.read(lambda db: people.places(db, thread_id))
+
+    # secrets
+
+    async def add_secret(self, secret: Secret) -> None:
+        await self._db.write(lambda db: people.add_secret(db, secret))
+
+    async def find_secret(self, digest: str) -> Secret | None:
+        return await self._db.read(lambda db: people.find_secret(db, digest))
+
+    async def use_secret(self, digest: str, at: datetime) -> bool:
+        return await self._db.write(lambda db: people.use_secret(db, digest, at))
+
+    async def drop_secret(self, digest: str) -> bool:
+        return await self._db.write(lambda db: people.drop_secret(db, digest))
+
+    async def secrets(self, account: AccountId | None = None) -> Sequence[Secret]:
+        return await self._db.read(lambda db: people.secrets(db, account))
+
+    # claims, audit, settings
+
+    async def claim(self, surface: Surface, key: str, payload: Mapping[str, Any], at: datetime) -> bool:
+        return await self._db.write(lambda db: records.claim(db, surface, key, payload, at))
+
+    async def start_claim(self, surface: Surface, key: str) -> bool:
+        return await self._db.write(lambda db: records.start_claim(db, surface, key))
+
+    async def unstarted_claims(self) -> Sequence[Claim]:
+        return await self._db.read(records.unstarted_claims)
+
+    async def drop_claims(self, before: datetime) -> int:
+        return await self._db.write(lambda db: records.drop_claims(db, before))
+
+    async def audit(self, entry: AuditEntry) -> None:
+        await self._db.write(lambda db: records.add_audit(db, entry))
+
+    async def audit_trail(self, *, thread_id: ThreadId | None = None, limit: int = 100) -> Sequence[AuditEntry]:
+        return await self._db.read(lambda db: records.audit_trail(db, thread_id, limit))
+
+    async def settings(self) -> Mapping[str, Any]:
+        return await self._db.read(records.settings)
+
+    async def set_settings(self, changes: Mapping[str, Any], audit: AuditEntry) -> None:
+        await self._db.write(lambda db: records.set_settings(db, changes, audit))
+
+    async def note(self, key: str) -> str | None:
+        return await self._db.read(lambda db: records.note(db, key))
+
+    async def set_note(self, key: str, value: str) -> None:
+        await self._db.write(lambda db: records.set_note(db, key, value))
+
+    async def idempotent(self, thread_id: ThreadId, key: str) -> Mapping[str, Any] | None:
+        return await self._db.read(lambda db: records.idempotent(db, thread_id, key))
+
+    async def set_idempotent(self, thread_id: ThreadId, key: str, answer: Mapping[str, Any], at: datetime) -> None:
+        await self._db.write(lambda db: records.set_idempotent(db, thread_id, key, answer, at))
+
+
+async def _decoded(bundle: Bundle) -> State:
+    return load(bundle) if bundle.bytes < LARGE else await asyncio.to_thread(load, bundle)
+
+
+def _truncate_log(db: sqlite3.Connection) -> bool:
+    """Move everything from the write-ahead log into the file and empty it; False if a reader is in the way."""
+    (usual,) = db.execute("PRAGMA busy_timeout").fetchone()
+    db.execute(f"PRAGMA busy_timeout = {PURGE_BUSY_MS}")
+    try:
+        (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {usual}")
+    return not busy

@@ -1,0 +1,198 @@
+"""What every thread store does with people, places, secrets, claims, audit, settings; and with restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.threads import ANN, BOB, FORK, NOW, TRIP, Talk, entry, later
+
+from turnback.core.models import Account, AccountId, Action, Identity, Outcome, Surface
+from turnback.core.threads.store import Claim, NameTaken, Secret, ThreadStore
+
+Reopen = Callable[[], Awaitable[ThreadStore]]
+
+
+# people and places
+
+
+async def test_create_account_names_are_unique_in_any_case(threads: ThreadStore) -> None:
+    made = await threads.create_account(ANN, "Änn", NOW, admin=True)
+    assert made == Account(id=ANN, name="Änn", admin=True, created_at=NOW)
+    with pytest.raises(NameTaken):
+        await threads.create_account(BOB, "äNN", NOW)
+    assert await threads.account_named("ÄNN") == made
+    assert await threads.find_account(ANN) == made
+    assert await threads.find_account(BOB) is None
+    assert await threads.account_named("bob") is None
+    assert list(await threads.accounts()) == [made]
+
+
+async def test_set_admin_changes_the_account(threads: ThreadStore) -> None:
+    made = await threads.create_account(ANN, "ann", NOW)
+    await threads.set_admin(ANN, True)
+    assert await threads.find_account(ANN) == replace(made, admin=True)
+
+
+async def test_add_identity_moves_it_from_another_account(threads: ThreadStore) -> None:
+    identity = Identity(surface=Surface.TELEGRAM, user_key="7", account=ANN, name="Ann")
+    await threads.add_identity(identity)
+    await threads.add_identity(replace(identity, surface=Surface.SLACK))
+    moved = replace(identity, account=BOB)
+    await threads.add_identity(moved)
+    assert await threads.find_identity(Surface.TELEGRAM, "7") == moved
+    assert list(await threads.identities(ANN)) == [replace(identity, surface=Surface.SLACK)]
+    assert await threads.find_identity(Surface.DISCORD, "7") is None
+
+
+async def test_bind_gives_a_place_one_thread(talk: Talk) -> None:
+    store = talk.store
+    await store.create_thread(FORK, "other", Surface.WEB, ANN, NOW)
+    await store.bind(Surface.TELEGRAM, "chat:1", TRIP)
+    await store.bind(Surface.SLACK, "C1", TRIP)
+    assert list(await store.places(TRIP)) == [(Surface.SLACK, "C1"), (Surface.TELEGRAM, "chat:1")]
+    await store.bind(Surface.TELEGRAM, "chat:1", FORK)
+    assert await store.bound(Surface.TELEGRAM, "chat:1") == FORK
+    assert list(await store.places(TRIP)) == [(Surface.SLACK, "C1")]
+    assert await store.bound(Surface.DISCORD, "chat:1") is None
+
+
+# secrets
+
+
+def secret(digest: str, account: AccountId = ANN) -> Secret:
+    return Secret(
+        digest=digest,
+        kind="link",
+        account=account,
+        label="phone",
+        created_at=NOW,
+        expires_at=later(600),
+        used_at=None,
+    )
+
+
+async def test_use_secret_works_once(threads: ThreadStore) -> None:
+    await threads.add_secret(secret("d1"))
+    assert await threads.use_secret("d1", later(1))
+    assert not await threads.use_secret("d1", later(2))
+    assert not await threads.use_secret("none", NOW)
+    assert await threads.find_secret("d1") == replace(secret("d1"), used_at=later(1))
+
+
+async def test_drop_secret_forgets_it(threads: ThreadStore) -> None:
+    token = replace(secret("d2", BOB), kind="token", expires_at=None)
+    await threads.add_secret(secret("d1"))
+    await threads.add_secret(token)
+    assert list(await threads.secrets(BOB)) == [token]
+    assert len(await threads.secrets()) == 2
+    assert await threads.drop_secret("d2")
+    assert not await threads.drop_secret("d2")
+    assert await threads.find_secret("d2") is None
+
+
+# claims
+
+
+async def test_claim_is_given_once(threads: ThreadStore) -> None:
+    assert await threads.claim(Surface.TELEGRAM, "update:1", {"text": "hi \ud800"}, NOW)
+    assert not await threads.claim(Surface.TELEGRAM, "update:1", {"text": "other"}, later(1))
+    assert await threads.claim(Surface.SLACK, "update:1", {}, later(2))
+    assert [c.key for c in await threads.unstarted_claims()] == ["update:1", "update:1"]
+
+
+async def test_claim_that_never_started_is_there_after_a_restart(reopen_threads: Reopen) -> None:
+    threads = await reopen_threads()
+    await threads.claim(Surface.TELEGRAM, "1", {"text": "hi \ud800"}, NOW)
+    await threads.claim(Surface.TELEGRAM, "2", {}, NOW)
+    assert await threads.start_claim(Surface.TELEGRAM, "2")
+    assert not await threads.start_claim(Surface.TELEGRAM, "2")
+    assert not await threads.start_claim(Surface.TELEGRAM, "3")
+    threads = await reopen_threads()
+    assert list(await threads.unstarted_claims()) == [
+        Claim(surface=Surface.TELEGRAM, key="1", payload={"text": "hi \ud800"}, started=False, created_at=NOW)
+    ]
+    assert not await threads.claim(Surface.TELEGRAM, "2", {}, NOW)
+
+
+async def test_drop_claims_forgets_old_ones(threads: ThreadStore) -> None:
+    for number in range(3):
+        await threads.claim(Surface.WEB, str(number), {}, later(number))
+    assert await threads.drop_claims(later(2)) == 2
+    assert await threads.claim(Surface.WEB, "0", {}, NOW)
+    assert not await threads.claim(Surface.WEB, "2", {}, NOW)
+
+
+# audit, settings, notes
+
+
+async def test_audit_trail_is_newest_first_and_limited(threads: ThreadStore) -> None:
+    entries = [
+        replace(entry(), at=later(-n), account=None, thread_id=None, outcome=Outcome.REFUSED, code="turn_running")
+        for n in range(3)
+    ]
+    for one in entries:
+        await threads.audit(one)
+    await threads.audit(entry())
+    assert list(await threads.audit_trail(limit=3)) == [entry(), entries[2], entries[1]]
+    assert list(await threads.audit_trail(thread_id=TRIP)) == [entry()]
+
+
+async def test_set_settings_changes_and_takes_back(threads: ThreadStore) -> None:
+    audit = replace(entry(Action.SETTINGS), thread_id=None)
+    await threads.set_settings({"a.b": 7, "c": ["x"], "d": False}, audit)
+    await threads.set_settings({"a.b": None, "c": "y"}, audit)
+    assert dict(await threads.settings()) == {"c": "y", "d": False}
+    assert list(await threads.audit_trail()) == [audit, audit]
+
+
+async def test_notes_are_kept_over_a_restart(reopen_threads: Reopen) -> None:
+    threads = await reopen_threads()
+    assert await threads.note("last") is None
+    await threads.set_note("last", "1")
+    await threads.set_note("last", "2")
+    threads = await reopen_threads()
+    assert await threads.note("last") == "2"
+
+
+async def test_idempotent_answers_as_the_first_time(talk: Talk) -> None:
+    assert await talk.store.idempotent(TRIP, "k") is None
+    await talk.store.set_idempotent(TRIP, "k", {"id": "a", "n": 1}, NOW)
+    await talk.store.set_idempotent(TRIP, "k", {"id": "b"}, NOW)
+    assert await talk.store.idempotent(TRIP, "k") == {"id": "a", "n": 1}
+    assert await talk.store.idempotent(FORK, "k") is None
+
+
+# the whole
+
+
+async def test_everything_is_there_after_a_restart(reopen_threads: Reopen) -> None:
+    talk = await Talk(await reopen_threads()).start()
+    await talk.turn("one", [{"messages": [{"role": "user", "content": "one"}], "n": 1}])
+    await talk.turn("two")
+    await talk.undo()
+    running = await talk.begin("three")
+    before = await talk.view()
+    talk.store = await reopen_threads()
+    assert await talk.view() == before
+    assert list(await talk.store.running()) == [running]
+    assert await talk.state() == {"messages": [{"role": "user", "content": "one"}], "n": 1}
+    at = await talk.commit(running, {"messages": [{"role": "user", "content": "one"}], "n": 3})
+    await talk.end(running)
+    assert await talk.texts() == ["one", "answer to one", "three", "done"]
+    assert await talk.store.checkpoint(TRIP, at) == {"messages": [{"role": "user", "content": "one"}], "n": 3}
+
+
+async def test_backup_is_a_whole_store(talk: Talk, tmp_path: Path) -> None:
+    await talk.turn("one", [{"n": 1}])
+    before = await talk.view()
+    await talk.store.backup(str(tmp_path / "copy.db"))
+    await talk.turn("two")
+    copy = Talk(await type(talk.store).open(tmp_path / "copy.db"))  # type: ignore[attr-defined]
+    try:
+        assert await copy.view() == before
+        assert await copy.state() == {"n": 1}
+    finally:
+        await copy.store.close()
