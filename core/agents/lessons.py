@@ -1,0 +1,65 @@
+"""What was tried on a branch that ended badly, as one short note for whoever goes on from before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from turnback.core.agents.history import parts_of
+
+MAX_CALLS = 8
+"""Calls that a lesson names; the newest."""
+
+MAX_WORDS = 160
+"""Characters of a call's arguments, and of its error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """A tool call, and the error it ended with, if it did."""
+
+    tool: str
+    args: Any
+    error: str | None = None
+
+
+def tried(messages: Sequence[Any]) -> list[Tried]:
+    """The tool calls in stored messages of the built-in agent, in order, with their errors."""
+    errors: dict[str, str] = {}
+    calls: list[tuple[str, str, Any]] = []
+    for part in (part for message in messages for part in parts_of(message)):
+        call_id, kind = str(part.get("tool_call_id")), part.get("part_kind")
+        if kind == "tool-call":
+            calls.append((call_id, str(part.get("tool_name")), part.get("args")))
+        elif kind == "retry-prompt" or (kind == "tool-return" and part.get("outcome", "success") != "success"):
+            errors[call_id] = _words(part.get("content"))
+    return [Tried(tool=name, args=args, error=errors.get(call_id)) for call_id, name, args in calls]
+
+
+def lesson(calls: Sequence[Tried], *, stopped: bool = False) -> str | None:
+    """The note, or None where nothing went wrong; `stopped`: the branch ended with a stop."""
+    failures = sum(call.error is not None for call in calls)
+    if not failures and not stopped:
+        return None
+    lines = ["An earlier attempt from here was set aside" + (" after it was stopped." if stopped else ".")]
+    if calls:
+        lines.append("It tried:" if len(calls) <= MAX_CALLS else f"It tried, at the end of {len(calls)} calls:")
+        lines += [_line(call) for call in calls[-MAX_CALLS:]]
+    lines.append("Do not repeat what failed; try another way." if failures else "Ask before trying the same again.")
+    return "\n".join(lines)
+
+
+def _line(call: Tried) -> str:
+    outcome = "worked" if call.error is None else f"failed: {_clip(call.error)}"
+    return f"- {call.tool} {_clip(_words(call.args))}: {outcome}"
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _clip(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_WORDS else line[: MAX_WORDS - 1] + "…"

@@ -1,0 +1,370 @@
+"""Turns: one at a time in each thread, the others wait in order.
+
+A thread is busy from the moment that its turn begins until no message waits; in memory that is a
+lane. What begins a turn holds the thread's lock, which a restore holds from its decision to its end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+import structlog
+
+from turnback.core import shapes
+from turnback.core.agents.protocol import Agent, Resumable
+from turnback.core.errors import InvalidRequest, NotFound, Refusal, StoreUnavailable
+from turnback.core.events import Events
+from turnback.core.locks import ThreadLocks
+from turnback.core.models import Actor, Gate, GateId, GateStatus, State, Surface, Thread, ThreadId, Turn, TurnStatus
+from turnback.core.policy import Right, TimeTravel
+from turnback.core.tasks import Tasks
+from turnback.core.text import one_line, well_formed
+from turnback.core.threads.store import NewTurn, Row, ThreadStore, ThreadView
+from turnback.core.turns.running import INTERRUPTED, Begun, Resumed, RunningTurn
+from turnback.core.turns.values import (
+    Captures,
+    Gauge,
+    Parts,
+    Progress,
+    RewindControl,
+    Rights,
+    Sent,
+    TurnResult,
+    Voice,
+)
+
+UNTITLED = "New chat"
+"""The title of a thread until its first message gives it one."""
+
+TITLE_LENGTH = 60
+SUMMARY_LENGTH = 80
+
+STOP_SECONDS = 5.0
+"""How long a stopped agent may take before it is given up."""
+
+CLOSE_SECONDS = 2.0
+"""The same when the whole program ends, which must not take 10 s."""
+
+GATE_GONE = "That approval is no longer waiting."
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class _Message:
+    actor: Actor
+    text: str
+    progress: Progress = field(default_factory=Progress)
+
+
+@dataclass(slots=True, eq=False)
+class _Lane:
+    thread_id: ThreadId
+    current: RunningTurn
+    queue: deque[_Message] = field(default_factory=deque)
+    task: asyncio.Task[None] | None = None
+
+
+class Turns:
+    """Runs the agent for every thread. After construction `recover`, at the end `close`."""
+
+    def __init__(
+        self,
+        *,
+        threads: ThreadStore,
+        recorder: Captures,
+        events: Events,
+        agent: Agent,
+        policy: Callable[[], TimeTravel],
+        workspaces: Path,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        approval_timeout: float,
+        rights: Rights,
+        locks: ThreadLocks,
+        running: Gauge | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        grace: float = STOP_SECONDS,
+    ) -> None:
+        self.rewind: RewindControl | None = None
+        self._threads = threads
+        self._events = events
+        self._agent = agent
+        self._clock = clock
+        self._rights = rights
+        self._locks = locks
+        self._gauge = running
+        self._tasks = Tasks()
+        self._lanes: dict[ThreadId, _Lane] = {}
+        self._told: dict[ThreadId, list[str]] = {}
+        self._closing = False
+        self._parts = Parts(
+            threads=threads,
+            recorder=recorder,
+            events=events,
+            agent=agent,
+            policy=policy,
+            workspaces=workspaces,
+            clock=clock,
+            new_id=new_id,
+            approval_timeout=approval_timeout,
+            sleep=sleep,
+            grace=grace,
+            rewind=lambda: self.rewind,
+            tasks=self._tasks,
+        )
+
+    # messages
+
+    async def send(self, actor: Actor, thread_id: str, text: str) -> Sent:
+        """Begin a turn with a message, or put it behind those that wait.
+
+        Raises InvalidRequest for a blank one, NotFound and Forbidden.
+        """
+        if not text.strip():
+            raise InvalidRequest("A message needs some text.")
+        await self._admit(actor, ThreadId(thread_id))
+        thread = await self._rights(actor, thread_id, Right.WRITE)
+        return await self._tasks.surely(self._accept(thread.id, _Message(actor, well_formed(text))))
+
+    async def ask(self, actor: Actor, thread_id: str, text: str) -> TurnResult:
+        """Send, and wait for the end of the turn or until it waits at gates."""
+        return await (await self.send(actor, thread_id, text)).progress.stage()
+
+    async def wait(self, sent: Sent) -> TurnResult:
+        """Wait for the end of a message's turn."""
+        return await asyncio.shield(sent.done)
+
+    async def wait_turn(self, thread_id: str) -> TurnResult | None:
+        """Wait for the end of what runs in a thread; None if nothing does."""
+        lane = self._lanes.get(ThreadId(thread_id))
+        return await asyncio.shield(lane.current.progress.done) if lane else None
+
+    def running(self, thread_id: str) -> bool:
+        """Whether a turn runs or waits at a gate."""
+        lane = self._lanes.get(ThreadId(thread_id))
+        return lane is not None and not lane.current.ended.is_set()
+
+    def return_waiting(self, thread_id: ThreadId) -> int:
+        """Give the messages that wait for their turn back to their senders; answers how many."""
+        lane = self._lanes.get(thread_id)
+        if lane is None:
+            return 0
+        waiting = list(lane.queue)
+        lane.queue.clear()
+        for message in waiting:
+            message.progress.finish(_unrun(thread_id, "returned"))
+        return len(waiting)
+
+    def tell(self, thread_id: ThreadId, note: str) -> None:
+        """Tell the agent something with the next turn of a thread, such as a lesson."""
+        self._told.setdefault(thread_id, []).append(note)
+
+    # stopping and approving
+
+    async def stop(self, actor: Actor, thread_id: str) -> bool:
+        """Stop the turn that runs; False if none does. Messages that wait come next."""
+        thread = await self._rights(actor, thread_id, Right.WRITE)
+        return await self._stop(thread.id)
+
+    async def halt(self, thread_id: ThreadId) -> None:
+        """Stop whatever runs or waits in a thread, and wait until it has ended."""
+        self.return_waiting(thread_id)
+        await self._stop(thread_id)
+
+    async def decide(self, actor: Actor, thread_id: str, gate_id: str, approve: bool) -> Gate:
+        """Answer an approval. Of several answers the first counts; NotFound for the others."""
+        thread = await self._rights(actor, thread_id, Right.APPROVE)
+        return await self._tasks.surely(self._decide(actor, thread.id, GateId(gate_id), approve))
+
+    async def decided(self, actor: Actor, thread_id: str, gate_id: str, approve: bool) -> TurnResult:
+        """Answer an approval, and wait for the end of the turn or the next gates."""
+        thread = await self._rights(actor, thread_id, Right.APPROVE)
+        lane = self._lanes.get(thread.id)
+        if lane is None:
+            raise NotFound(GATE_GONE)
+        await self._tasks.surely(self._decide(actor, thread.id, GateId(gate_id), approve))
+        return await lane.current.progress.stage()
+
+    # beginning and ending
+
+    async def recover(self) -> None:
+        """At start: turns that wait at gates go on waiting, all others are closed as interrupted."""
+        for turn in await self._threads.running():
+            if turn.thread_id in self._lanes:
+                continue
+            async with self._locks.hold(turn.thread_id):
+                content = await self._left_content(turn)
+                if content is None:
+                    await self._interrupt(turn)
+                else:
+                    await self._rejoin(turn, content)
+
+    async def close(self, seconds: float = 2 * CLOSE_SECONDS) -> None:
+        """Stop all turns; those that wait at gates go on after a restart."""
+        self._closing = True
+        await self._tasks.settle(CLOSE_SECONDS / 2)
+        lanes = list(self._lanes.values())
+        for lane in lanes:
+            self.return_waiting(lane.thread_id)
+            self._tasks.start(lane.current.leave(min(seconds / 2, CLOSE_SECONDS)))
+        tasks = {lane.task for lane in lanes if lane.task is not None}
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _admit(self, actor: Actor, thread_id: ThreadId) -> None:
+        """Who is let through to a group's thread by its platform, and writes there, takes part in it."""
+        if actor.identity is None or actor.surface in (Surface.WEB, Surface.API, Surface.TERMINAL):
+            return
+        thread = await self._threads.find_thread(thread_id)
+        if thread is not None and thread.group:
+            await self._threads.add_participant(thread_id, actor.account)
+
+    async def _accept(self, thread_id: ThreadId, message: _Message) -> Sent:
+        async with self._locks.hold(thread_id):
+            if self._closing:
+                raise StoreUnavailable("Turnback is stopping. Send that again in a moment.")
+            lane = self._lanes.get(thread_id)
+            if lane is not None:
+                lane.queue.append(message)
+                return Sent(turn_index=None, status="queued", progress=message.progress)
+            current = await self._begin(thread_id, message)
+            self._open_lane(thread_id, current)
+            return Sent(turn_index=current.turn.turn_index, status="running", progress=message.progress)
+
+    def _open_lane(self, thread_id: ThreadId, current: RunningTurn) -> None:
+        lane = _Lane(thread_id, current)
+        self._lanes[thread_id] = lane
+        lane.task = asyncio.create_task(self._run_lane(lane))
+
+    async def _run_lane(self, lane: _Lane) -> None:
+        following: RunningTurn | None = lane.current
+        try:
+            while following is not None:
+                lane.current = following
+                await self._run(following)
+                async with self._locks.hold(lane.thread_id):
+                    following = await self._next(lane)
+                    if following is None:
+                        del self._lanes[lane.thread_id]
+        finally:
+            self._lanes.pop(lane.thread_id, None)
+
+    async def _run(self, current: RunningTurn) -> None:
+        if self._gauge:
+            self._gauge.inc()
+        try:
+            await current.run()
+        except Exception:  # noqa: BLE001 - a bug of ours must neither stop the messages that wait nor block the thread
+            _log.exception("turn broke", thread=current.turn.thread_id, operation="turn")
+        finally:
+            if self._gauge:
+                self._gauge.dec()
+
+    async def _next(self, lane: _Lane) -> RunningTurn | None:
+        while lane.queue:
+            message = lane.queue.popleft()
+            try:
+                return await self._begin(lane.thread_id, message)
+            except Refusal as refusal:
+                message.progress.finish(_unrun(lane.thread_id, "failed", refusal.detail))
+            except Exception:  # noqa: BLE001 - its sender must hear of it, and the others must get their turn
+                _log.exception("turn cannot begin", thread=lane.thread_id, operation="turn")
+                message.progress.finish(_unrun(lane.thread_id, "failed", "That did not work. Try again."))
+        return None
+
+    async def _begin(self, thread_id: ThreadId, message: _Message) -> RunningTurn:
+        """Begin a turn; the caller holds the lock."""
+        before = await self._view(thread_id)
+        summary = one_line(message.text, SUMMARY_LENGTH)
+        new = NewTurn(text=message.text, summary=summary, actor=message.actor.account, at=self._clock())
+        turn = await self._threads.begin_turn(thread_id, new)
+        notes = tuple(self._told.pop(thread_id, ()))
+        begun = Begun(turn=turn, actor=message.actor, text=message.text, before=before, notes=notes)
+        voice = await self._voice(before.thread)
+        current = RunningTurn(self._parts, begun, message.progress, voice)
+        await self._announce(before.thread, turn, message.text, voice)
+        return current
+
+    async def _view(self, thread_id: ThreadId) -> ThreadView:
+        view = await self._threads.view(thread_id)
+        if view is None:
+            raise NotFound
+        return view
+
+    async def _announce(self, thread: Thread, turn: Turn, text: str, voice: Voice) -> None:
+        for row in await self._threads.turn_rows(turn.thread_id, turn.turn_no):
+            voice.tell("message", message=shapes.message_json(row))
+        voice.tell("turn_started", turn_index=turn.turn_index, status=TurnStatus.RUNNING.value)
+        if thread.title in ("", UNTITLED):
+            await self._threads.rename_thread(thread.id, one_line(text, TITLE_LENGTH), self._clock())
+        voice.tell_threads()
+
+    async def _voice(self, thread: Thread) -> Voice:
+        present = await self._threads.participants(thread.id) if thread.group else ()
+        return Voice(self._events, thread.id, frozenset({thread.owner, *present}))
+
+    async def _stop(self, thread_id: ThreadId) -> bool:
+        lane = self._lanes.get(thread_id)
+        if lane is None or lane.current.ended.is_set():
+            return False
+        await lane.current.stop()
+        return True
+
+    async def _decide(self, actor: Actor, thread_id: ThreadId, gate_id: GateId, approve: bool) -> Gate:
+        gate = await self._threads.find_gate(gate_id)
+        if gate is None or gate.thread_id != thread_id:
+            raise NotFound("There is no such approval here.")
+        now = self._clock()
+        lane = self._lanes.get(thread_id)
+        status = GateStatus.APPROVED if approve else GateStatus.DENIED
+        late = gate.expires_at <= now
+        if late or not await self._threads.decide_gate(gate_id, status, actor.account, now):
+            if lane is not None:
+                lane.current.approvals.look()
+            raise NotFound(GATE_GONE)
+        gate = replace(gate, status=status)
+        if lane is not None:
+            lane.current.approvals.decided(gate)
+        return gate
+
+    # after a restart
+
+    async def _left_content(self, turn: Turn) -> State | None:
+        """What a turn's agent left to go on from; None if the turn cannot."""
+        if turn.status is not TurnStatus.APPROVAL_PENDING or not isinstance(self._agent, Resumable):
+            return None
+        return await self._threads.gate_content(turn.thread_id, turn.turn_no)
+
+    async def _interrupt(self, turn: Turn) -> None:
+        note = Row(role="note", text=INTERRUPTED)
+        await self._threads.end_turn(turn.thread_id, turn.turn_no, TurnStatus.INTERRUPTED, (note,), self._clock())
+
+    async def _rejoin(self, turn: Turn, content: State) -> None:
+        before = await self._view(turn.thread_id)
+        thread = before.thread
+        gates = _newest(await self._threads.gates(turn.thread_id, turn.turn_no))
+        resumed = Resumed(state=content, gates=gates, iteration=thread.head.pos - turn.start.pos)
+        actor = Actor(account=turn.actor, surface=thread.surface)
+        begun = Begun(turn=turn, actor=actor, text="", before=before, resumed=resumed)
+        self._open_lane(thread.id, RunningTurn(self._parts, begun, Progress(), await self._voice(thread)))
+
+
+def _newest(gates: Sequence[Gate]) -> tuple[Gate, ...]:
+    """The gates that were opened last, together."""
+    last = max((g.created_at for g in gates), default=None)
+    return tuple(g for g in gates if g.created_at == last)
+
+
+def _unrun(thread_id: ThreadId, status: str, reply: str = "") -> TurnResult:
+    return TurnResult(
+        thread_id=thread_id, turn_index=None, status="returned" if status == "returned" else "failed", reply=reply
+    )

@@ -1,0 +1,179 @@
+"""The program ends, and another begins on the same files."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from support.turning import ANN, THREAD, House, Stage, gated, slow, until
+
+from turnback.core.errors import NotFound
+from turnback.core.models import GateStatus, TurnStatus
+from turnback.core.threads.store import NewTurn
+
+INTERRUPTED = "Interrupted by a restart. What was finished is kept."
+
+
+async def last_status(house: House) -> TurnStatus:
+    view = await house.threads.view(THREAD)
+    assert view is not None
+    return view.turns[-1].status
+
+
+def kill(house: House) -> None:
+    """Leave the files as a killed program would; what it still does in memory is not heard of again."""
+    house.turns = house.new_turns()
+
+
+async def test_killed_turn_is_closed_as_interrupted(house: House) -> None:
+    await house.threads.begin_turn(THREAD, NewTurn(text="hi", summary="hi", actor=ANN.account, at=house.time()))
+    await house.turns.recover()
+
+    assert await last_status(house) is TurnStatus.INTERRUPTED
+    assert await house.rows() == [("user", "hi"), ("note", INTERRUPTED)]
+    assert (await house.thread()).running_turn is None
+    assert (await house.turns.ask(ANN, THREAD, "next")).turn_index == 2
+
+
+async def test_close_interrupts_what_runs_and_keeps_its_steps(house: House) -> None:
+    sent = await house.turns.send(ANN, THREAD, "slow")
+    waiting = await house.turns.send(ANN, THREAD, "two")
+    house.agent.go("start")
+    await house.agent.reached("middle")
+    await house.turns.close()
+
+    assert (await house.turns.wait(sent)).status == "interrupted"
+    assert (await house.turns.wait(waiting)).status == "returned"
+    assert await last_status(house) is TurnStatus.INTERRUPTED
+    assert (await house.state())["messages"][-1]["role"] == "tool"
+
+
+async def test_close_leaves_a_turn_at_its_gate(house: House) -> None:
+    sent = await house.turns.send(ANN, THREAD, "gated x")
+    asked = await sent.progress.stage()
+    await house.turns.close()
+
+    assert (await house.turns.wait(sent)).status == "approval_pending"
+    assert await last_status(house) is TurnStatus.APPROVAL_PENDING
+    gate = await house.threads.find_gate(asked.gates[0].id)
+    assert gate is not None
+    assert gate.status is GateStatus.WAITING
+
+
+async def test_close_does_not_hang_on_an_agent_that_does_not_stop(house: House) -> None:
+    free = asyncio.Event()
+
+    async def stubborn(stage: Any, state: Any, text: str, context: Any) -> Any:
+        while not free.is_set():
+            try:
+                stage.go("stubborn")
+                await stage.halt("stubborn")
+                await free.wait()
+            except asyncio.CancelledError:
+                continue
+        yield {"type": "delta", "text": "late"}
+
+    house.agent.scripts["stubborn"] = stubborn
+    await house.turns.send(ANN, THREAD, "stubborn")
+    await house.agent.reached("stubborn")
+    await house.turns.close(0.1)
+    assert await last_status(house) is TurnStatus.INTERRUPTED
+    free.set()
+
+
+@pytest.mark.parametrize("approve", [True, False])
+async def test_turn_at_a_gate_goes_on_after_a_restart(house: House, approve: bool) -> None:
+    asked = await house.turns.ask(ANN, THREAD, "gated x")
+    await house.restart()
+
+    assert house.turns.running(THREAD)
+    result = await house.turns.decided(ANN, THREAD, asked.gates[0].id, approve)
+    assert (result.status, result.turn_index, result.reply) == ("done", 1, f"resumed [('x', {approve})]")
+    assert await house.rows() == [("user", "gated x"), ("assistant", f"resumed [('x', {approve})]")]
+    assert [d.iteration for d in house.captured.drafts] == [0, 1]
+    assert await last_status(house) is TurnStatus.DONE
+
+
+async def test_several_gates_wait_for_the_rest_after_a_restart(house: House) -> None:
+    asked = await house.turns.ask(ANN, THREAD, "gated x y")
+    await house.turns.decide(ANN, THREAD, asked.gates[0].id, True)
+    await house.restart()
+
+    result = await house.turns.decided(ANN, THREAD, asked.gates[1].id, True)
+    assert result.reply == "resumed [('x', True), ('y', True)]"
+
+
+async def test_gate_answered_in_the_last_moment_is_not_asked_again(house: House) -> None:
+    asked = await house.turns.ask(ANN, THREAD, "gated x")
+    await house.turns.close()
+    kill(house)
+    await house.threads.decide_gate(asked.gates[0].id, GateStatus.APPROVED, ANN.account, house.time())
+    await house.turns.recover()
+
+    result = await house.turns.wait_turn(THREAD)
+    assert result is not None
+    assert result.reply == "resumed [('x', True)]"
+
+
+async def test_gate_that_ran_out_during_the_downtime_counts_as_denied(house: House) -> None:
+    await house.turns.ask(ANN, THREAD, "gated x")
+    await house.turns.close()
+    house.time.advance(3600)
+    kill(house)
+    await house.turns.recover()
+
+    result = await house.turns.wait_turn(THREAD)
+    assert result is not None
+    assert result.reply == "resumed [('x', False)]"
+
+
+async def test_ask_after_a_restart_waits_behind_the_gate(house: House) -> None:
+    asked = await house.turns.ask(ANN, THREAD, "gated x")
+    await house.restart()
+    sent = await house.turns.send(ANN, THREAD, "two")
+    assert sent.status == "queued"
+    await house.turns.decide(ANN, THREAD, asked.gates[0].id, False)
+    assert (await house.turns.wait(sent)).reply == "said two"
+
+
+async def test_stop_after_a_restart_kills_the_gate(house: House) -> None:
+    asked = await house.turns.ask(ANN, THREAD, "gated x")
+    await house.restart()
+    assert await house.turns.stop(ANN, THREAD)
+    with pytest.raises(NotFound):
+        await house.turns.decide(ANN, THREAD, asked.gates[0].id, True)
+    assert (await house.rows())[-1] == ("note", "Stopped.")
+
+
+async def test_agent_that_cannot_resume_is_interrupted_at_its_gate(house: House) -> None:
+    house.agent = Stage(gated=gated, slow=slow)
+    house.turns = house.new_turns()
+    asked = await house.turns.ask(ANN, THREAD, "gated x")
+    await house.restart()
+
+    assert await last_status(house) is TurnStatus.INTERRUPTED
+    assert (await house.rows())[-1] == ("note", INTERRUPTED)
+    gate = await house.threads.find_gate(asked.gates[0].id)
+    assert gate is not None
+    assert gate.status is GateStatus.DEAD
+
+
+async def test_gate_whose_agent_was_changed_is_interrupted(house: House) -> None:
+    await house.turns.ask(ANN, THREAD, "gated x")
+    await house.turns.close()
+    house.agent = Stage()
+    kill(house)
+    await house.turns.recover()
+
+    assert await last_status(house) is TurnStatus.INTERRUPTED
+    assert (await house.turns.ask(ANN, THREAD, "next")).status == "done"
+
+
+async def test_recover_twice_changes_nothing(house: House) -> None:
+    asked = await house.turns.ask(ANN, THREAD, "gated x")
+    await house.restart()
+    await house.turns.recover()
+    await house.turns.decide(ANN, THREAD, asked.gates[0].id, True)
+    await until(lambda: not house.turns.running(THREAD))
+    assert len(await house.rows()) == 2
