@@ -1,0 +1,455 @@
+"""Going back, forward and aside, over real stores and a real (small) agent."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+from support.world import ANN, BOB, Clock, Ids, Rules
+
+from turnback.core.errors import (
+    AmbiguousStep,
+    InvalidRequest,
+    NotFound,
+    NothingToRedo,
+    NothingToUndo,
+    SnapshotTruncated,
+    StepGone,
+)
+from turnback.core.models import Action, Outcome, Thread
+from turnback.core.policy import Budgets, TimeTravel
+from turnback.core.recording import Report
+from turnback.core.service import Turnback
+
+Say = Callable[[str], Awaitable[str]]
+
+
+async def ids(service: Turnback, thread: Thread, **kw: bool) -> list[str]:
+    return [v.step.id for v in (await service.rewind.list_steps(ANN, thread.id, **kw)).steps]
+
+
+async def words(service: Turnback, thread: Thread) -> list[str]:
+    return [row.text for row, _ in await service.rewind.transcript(ANN, thread.id)]
+
+
+async def state(service: Turnback, thread: Thread) -> dict[str, object]:
+    now = await service.rewind.thread(ANN, thread.id)
+    kept = await service.threads.checkpoint(thread.id, now.head)
+    assert kept is not None
+    return kept
+
+
+async def test_restore_brings_back_every_key_and_drops_later_ones(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("set plan a")
+    before = await state(service, thread)
+    (first,) = await ids(service, thread)
+    await say("set plan b")
+    await say("set draft 2")
+
+    told = await service.rewind.restore(ANN, thread.id, first[:8])
+
+    assert await state(service, thread) == before
+    assert (told.turn_index, told.turns_set_aside, told.turns_brought_back) == (1, 2, 0)
+    assert await words(service, thread) == ["set plan a", "said set plan a"]
+
+
+async def test_next_message_continues_from_the_restored_step_on_a_new_branch(
+    service: Turnback, thread: Thread, say: Say
+) -> None:
+    await say("one")
+    await say("two")
+    first = (await ids(service, thread))[0]
+    await service.rewind.restore(ANN, thread.id, first)
+
+    await say("other two")
+
+    listing = await service.rewind.list_steps(ANN, thread.id)
+    assert [(t.turn.turn_index, t.turn.summary) for t in listing.turns] == [(1, "one"), (2, "other two")]
+    assert [v.step.at.branch for v in listing.steps] == [0, 1]
+    assert listing.steps[1].parent == first
+    assert listing.steps[0].has_branches
+    assert listing.aside == 1
+
+
+async def test_restore_in_the_middle_of_a_turn_does_not_count_that_turn(
+    service: Turnback, thread: Thread, say: Say
+) -> None:
+    await say("steps 3")
+    await say("two")
+    second = (await ids(service, thread))[1]
+
+    told = await service.rewind.restore(ANN, thread.id, second)
+
+    assert (told.turn_index, told.turns_set_aside) == (1, 1)
+    assert await words(service, thread) == ["steps 3"]
+    assert told.head is not None
+    assert told.head.step.number == 2
+
+
+async def test_restore_where_the_thread_stands_changes_nothing(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    (first,) = await ids(service, thread)
+    before = await service.rewind.thread(ANN, thread.id)
+
+    told = await service.rewind.restore(ANN, thread.id, first)
+
+    assert told.unchanged
+    assert await service.rewind.thread(ANN, thread.id) == before
+
+
+async def test_redo_reverses_one_at_a_time_and_ends_with_a_new_message(
+    service: Turnback, thread: Thread, say: Say
+) -> None:
+    for text in ("one", "two", "three"):
+        await say(text)
+    whole = await state(service, thread)
+    await service.rewind.undo(ANN, thread.id)
+    await service.rewind.undo(ANN, thread.id)
+    await service.rewind.redo(ANN, thread.id)
+    told = await service.rewind.redo(ANN, thread.id)
+
+    assert told.turns_brought_back == 1
+    assert await state(service, thread) == whole
+    await service.rewind.undo(ANN, thread.id)
+    await say("other three")
+    with pytest.raises(NothingToRedo):
+        await service.rewind.redo(ANN, thread.id)
+
+
+async def test_bring_back_pressed_again_changes_nothing(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    await say("two")
+    first = (await ids(service, thread))[0]
+    told = await service.rewind.restore(ANN, thread.id, first)
+    assert told.bring_back is not None
+
+    await service.rewind.redo(ANN, thread.id, only=told.bring_back)
+    stands = await service.rewind.thread(ANN, thread.id)
+    with pytest.raises(NothingToRedo):
+        await service.rewind.redo(ANN, thread.id, only=told.bring_back)
+
+    assert (await service.rewind.thread(ANN, thread.id)).head == stands.head
+
+
+async def test_undo_past_the_beginning_says_how_many(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    await say("two")
+
+    told = await service.rewind.undo(ANN, thread.id, 5)
+
+    assert (told.undone, told.turn_index, told.head) == (2, 0, None)
+    assert await state(service, thread) == {}
+    with pytest.raises(NothingToUndo):
+        await service.rewind.undo(ANN, thread.id)
+
+
+async def test_undo_needs_no_steps(service: Turnback, thread: Thread, say: Say, rules: Rules) -> None:
+    rules.value = TimeTravel(enabled=False)
+    await say("set plan a")
+    before = await state(service, thread)
+    await say("set plan b")
+
+    await service.rewind.undo(ANN, thread.id)
+
+    assert await state(service, thread) == before
+    assert await ids(service, thread) == []
+
+
+async def test_undo_of_a_restored_middle_goes_before_that_turn(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    await say("steps 2")
+    middle = (await ids(service, thread))[1]
+    await service.rewind.restore(ANN, thread.id, middle)
+    await say("three")
+
+    await service.rewind.undo(ANN, thread.id)
+    assert await words(service, thread) == ["one", "said one", "steps 2"]
+    await service.rewind.undo(ANN, thread.id)
+    assert await words(service, thread) == ["one", "said one"]
+
+
+async def test_undo_beyond_the_kept_checkpoints_is_refused(service: Turnback, thread: Thread, say: Say) -> None:
+    for number in range(52):
+        await say(f"turn {number}")
+    with pytest.raises(StepGone):
+        await service.rewind.undo(ANN, thread.id, 51)
+
+    told = await service.rewind.undo(ANN, thread.id, 50)
+
+    assert told.turn_index == 2
+
+
+async def test_reset_keeps_the_steps(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    saved = await ids(service, thread)
+
+    told = await service.rewind.reset(ANN, thread.id)
+
+    assert (told.head, told.turn_index, told.turns_set_aside) == (None, 0, 1)
+    assert await ids(service, thread, everything=True) == saved
+    await service.rewind.redo(ANN, thread.id)
+    assert await words(service, thread) == ["one", "said one"]
+
+
+async def test_effects_are_those_of_turns_that_were_left_newest_first(
+    service: Turnback, thread: Thread, say: Say
+) -> None:
+    await say("one")
+    (first,) = await ids(service, thread)
+    await say("act ann")
+    await say("steps 1")
+    await say("act bob")
+
+    told = await service.rewind.restore(ANN, thread.id, first)
+
+    assert [(e.tool, e.args) for e in told.effects] == [("send_mail", {"to": "bob"}), ("send_mail", {"to": "ann"})]
+    assert told.effects_total == 2
+    assert [(e.turn_index, e.number) for e in told.effects] == [(4, 1), (2, 1)]
+
+
+async def test_preview_tells_the_same_and_does_nothing(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    (first,) = await ids(service, thread)
+    await say("act ann")
+    before = await service.rewind.thread(ANN, thread.id)
+
+    preview = await service.rewind.preview(ANN, thread.id, first)
+    after = await service.rewind.thread(ANN, thread.id)
+    told = await service.rewind.restore(ANN, thread.id, first)
+
+    assert after == before
+    assert preview.refusal is None
+    assert replace(told, bring_back=None) == preview.rewound
+
+
+async def test_discard_deletes_what_was_left(service: Turnback, thread: Thread, say: Say, rules: Rules) -> None:
+    rules.value = TimeTravel(on_restore="discard")
+    await say("one")
+    await say("two")
+    first, second = await ids(service, thread)
+
+    told = await service.rewind.restore(ANN, thread.id, first)
+
+    assert told.bring_back is None
+    assert await ids(service, thread, everything=True) == [first]
+    every = await service.rewind.transcript(ANN, thread.id, everything=True)
+    assert [row.text for row, _ in every] == ["one", "said one"]
+    with pytest.raises(NothingToRedo):
+        await service.rewind.redo(ANN, thread.id)
+    with pytest.raises(NotFound):
+        await service.rewind.restore(ANN, thread.id, second)
+
+
+async def test_fork_is_the_askers_own_and_continues_from_the_step(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("set plan a")
+    first = (await ids(service, thread))[0]
+    kept = await state(service, thread)
+    await say("set plan b")
+
+    fork = await service.rewind.fork(ANN, thread.id, first)
+
+    assert fork.thread.title == "⑂ Trip"
+    assert await state(service, fork.thread) == kept
+    assert await words(service, fork.thread) == ["set plan a", "said set plan a"]
+    assert fork.root is not None
+    assert (fork.root.step.turn_index, fork.root.head) == (1, True)
+    assert len(await ids(service, fork.thread)) == 1
+    with pytest.raises(NothingToUndo):
+        await service.rewind.undo(ANN, fork.thread.id)
+    await service.turns.ask(ANN, fork.thread.id, "two")
+    listing = await service.rewind.list_steps(ANN, fork.thread.id)
+    assert [v.step.turn_index for v in listing.steps] == [1, 2]
+    again = await service.rewind.fork(ANN, fork.thread.id)
+    assert again.thread.title == "⑂ Trip"
+
+
+async def test_fork_within_a_minute_is_the_same_fork(service: Turnback, thread: Thread, say: Say, clock: Clock) -> None:
+    await say("one")
+    first = await service.rewind.fork(ANN, thread.id)
+    again = await service.rewind.fork(ANN, thread.id)
+    clock.advance(seconds=61)
+    later = await service.rewind.fork(ANN, thread.id)
+
+    assert again.again
+    assert again.thread.id == first.thread.id
+    assert later.thread.id != first.thread.id
+
+
+async def test_fork_outlives_its_original(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    fork = await service.rewind.fork(ANN, thread.id)
+
+    await service.rewind.delete(ANN, thread.id)
+
+    assert await words(service, fork.thread) == ["one", "said one"]
+    root = (await service.rewind.list_steps(ANN, fork.thread.id)).steps[0]
+    assert (await service.rewind.show(ANN, fork.thread.id, root.step.id)).messages[0]["text"] == "one"
+
+
+async def test_fork_without_steps_is_refused(service: Turnback, thread: Thread) -> None:
+    with pytest.raises(NotFound):
+        await service.rewind.fork(ANN, thread.id)
+    assert len(await service.rewind.threads(ANN)) == 1
+
+
+async def test_a_foreign_thread_is_refused_like_one_that_is_not_there(
+    service: Turnback, thread: Thread, say: Say
+) -> None:
+    await say("one")
+    (first,) = await ids(service, thread)
+    for attempt in (
+        lambda t: service.rewind.list_steps(BOB, t),
+        lambda t: service.rewind.show(BOB, t, first),
+        lambda t: service.rewind.restore(BOB, t, first),
+        lambda t: service.rewind.fork(BOB, t, first),
+        lambda t: service.rewind.clear(BOB, t),
+        lambda t: service.rewind.delete(BOB, t),
+        lambda t: service.rewind.compare(BOB, t, first),
+    ):
+        with pytest.raises(NotFound) as foreign:
+            await attempt(thread.id)
+        with pytest.raises(NotFound) as missing:
+            await attempt("0" * 32)
+        assert foreign.value.detail == missing.value.detail
+    assert await ids(service, thread) == [first]
+
+
+async def test_clear_deletes_the_steps_and_keeps_the_conversation(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    await say("steps 2")
+
+    assert await service.rewind.clear(ANN, thread.id) == 4
+
+    assert await ids(service, thread, everything=True) == []
+    assert len(await words(service, thread)) == 4
+    await service.rewind.undo(ANN, thread.id)
+    assert await words(service, thread) == ["one", "said one"]
+    await say("after")
+    assert len(await ids(service, thread)) == 1
+
+
+async def test_a_step_is_named_by_four_characters_in_any_case_or_a_label(
+    service: Turnback, thread: Thread, say: Say
+) -> None:
+    await say("one")
+    (first,) = await ids(service, thread)
+    await service.rewind.label(ANN, thread.id, first, "Good")
+
+    for ref in (first, first[:4].upper(), "@good", "@GOOD"):
+        assert (await service.rewind.resolve(ANN, thread.id, ref)).step.id == first
+    for ref in ("", first[:3], "%", "0"):
+        with pytest.raises(InvalidRequest):
+            await service.rewind.resolve(ANN, thread.id, ref)
+    for ref in ("_" + first[1:8], first[:4] + "%", "@bad", "zzzz"):
+        with pytest.raises(NotFound):
+            await service.rewind.resolve(ANN, thread.id, ref)
+
+
+async def test_an_ambiguous_name_lists_the_candidates(
+    service: Turnback, thread: Thread, say: Say, new_ids: Ids
+) -> None:
+    await say("one")
+    new_ids.prefix = "3fa9c1d2"
+    await say("steps 1")
+    with pytest.raises(AmbiguousStep) as refused:
+        await service.rewind.restore(ANN, thread.id, "3FA9C1D2")
+    assert [c["number"] for c in refused.value.candidates] == [1, 2]
+    exact = refused.value.candidates[1]["id"]
+    assert (await service.rewind.resolve(ANN, thread.id, exact)).step.id == exact
+
+
+async def test_a_truncated_step_can_be_read_but_not_restored(
+    service: Turnback, thread: Thread, say: Say, rules: Rules
+) -> None:
+    rules.value = TimeTravel(budgets=Budgets(max_snapshot_bytes=2000))
+    await say("one")
+    await say("set big " + "x" * 5000)
+    truncated = (await ids(service, thread))[-1]
+    detail = await service.rewind.show(ANN, thread.id, truncated)
+    assert detail.view.step.truncated
+    for attempt in (service.rewind.restore, service.rewind.fork):
+        with pytest.raises(SnapshotTruncated):
+            await attempt(ANN, thread.id, truncated)
+    assert (await state(service, thread))["big"] == "x" * 5000
+
+
+async def test_compare_with_now_and_with_itself(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    (first,) = await ids(service, thread)
+    await say("set plan b")
+
+    told = await service.rewind.compare(ANN, thread.id, first)
+    same = await service.rewind.compare(ANN, thread.id, first, first)
+
+    assert told["common_messages"] == 2
+    assert [m["text"] for m in told["only_b"]] == ["set plan b", "said set plan b"]
+    assert told["changes"] == [{"op": "add", "path": "/plan", "value": "b"}]
+    assert same["identical"]
+    assert not told["identical"]
+
+
+async def test_forget_deletes_the_steps_from_the_turn_that_learned_it(
+    service: Turnback, thread: Thread, say: Say
+) -> None:
+    await say("one")
+    (first,) = await ids(service, thread)
+    await say("remember call me Captain")
+    await say("three")
+    (fact,) = await service.rewind.facts(ANN, thread.id)
+
+    await service.rewind.forget(ANN, thread.id, fact.id)
+
+    assert await service.rewind.facts(ANN, thread.id) == []
+    assert await ids(service, thread, everything=True) == [first]
+
+
+async def test_facts_go_and_come_back_with_their_turn(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("remember a")
+    await say("remember b")
+    await service.rewind.undo(ANN, thread.id)
+    assert [f.text for f in await service.rewind.facts(ANN, thread.id)] == ["a"]
+    await service.rewind.redo(ANN, thread.id)
+    assert [f.text for f in await service.rewind.facts(ANN, thread.id)] == ["a", "b"]
+
+
+async def test_record_continues_the_thread_and_refuses_to_go_below(service: Turnback, thread: Thread) -> None:
+    def told(*texts: str) -> dict[str, object]:
+        roles = ("user", "assistant")
+        return {"messages": [{"role": roles[i % 2], "content": text} for i, text in enumerate(texts)]}
+
+    rewind = service.rewind
+    one = await rewind.record(ANN, thread.id, Report(turn_index=1, iteration=0, state=told("hi", "hello")))
+    again = await rewind.record(ANN, thread.id, Report(turn_index=1, iteration=0, state=told("hi", "hello")), key="k")
+    repeated = await rewind.record(ANN, thread.id, Report(turn_index=1, iteration=0, state=told("x")), key="k")
+    skipped = await rewind.record(
+        ANN, thread.id, Report(turn_index=4, iteration=0, state=told("hi", "hello", "more", "yes"))
+    )
+
+    assert again.id not in (None, one.id)
+    assert repeated == again
+    assert await ids(service, thread) == [one.id, again.id, skipped.id]
+    assert await words(service, thread) == ["hi", "hello", "more", "yes"]
+    with pytest.raises(InvalidRequest):
+        await rewind.record(ANN, thread.id, Report(turn_index=3, iteration=0, state=told("hi")))
+    told_back = await rewind.undo(ANN, thread.id)
+    assert told_back.turn_index == 1
+
+
+async def test_what_was_done_and_refused_is_audited(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    await say("two")
+    first, second = await ids(service, thread)
+    await service.rewind.restore(ANN, thread.id, first)
+    with pytest.raises(NotFound):
+        await service.rewind.restore(BOB, thread.id, first)
+
+    refused, done = (await service.threads.audit_trail(thread_id=thread.id))[:2]
+
+    assert (done.action, done.outcome, done.snapshot_id, done.head_before) == (
+        Action.RESTORE,
+        Outcome.DONE,
+        first,
+        second,
+    )
+    assert (refused.outcome, refused.code, refused.account) == (Outcome.REFUSED, "not_found", BOB.account)
