@@ -1,0 +1,1 @@
+"""The HTTP API, the sign-in page and the event stream."""

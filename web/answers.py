@@ -1,0 +1,42 @@
+"""JSON on its way out: any state that an agent keeps, as bytes that a strict parser accepts.
+
+Answers do not pass through their pydantic models: a state may hold integers of any size, nesting
+that pydantic refuses, and megabytes. The models in `schemas` describe them for OpenAPI, and tests
+hold the two together.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Answer(Response):
+    """A JSON answer."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """`content` as JSON."""
+        return dumps(content)
+
+
+def dumps(value: Any) -> bytes:
+    """JSON values as JSON; lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        # Lone surrogates, integers over 64 bits, or deeper than orjson goes.
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return clean(text).encode()
+
+
+def clean(text: str) -> str:
+    """Text without lone surrogates."""
+    return _SURROGATE.sub("\ufffd", text)
