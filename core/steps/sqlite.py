@@ -1,0 +1,387 @@
+"""Steps in one SQLite file, `steps.db`.
+
+Captures that wait for the file are saved together, in one transaction with a savepoint each. A file
+that cannot be used raises `StoreUnavailable` at every call until it can be used again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import structlog
+
+from turnback.core.errors import TooManyLabels
+from turnback.core.models import State, Step, StepId, ThreadId
+from turnback.core.packs import Bundle, Packs, tables
+from turnback.core.policy import MAX_LABELS, Budgets
+from turnback.core.state.codec import Encoded
+from turnback.core.steps import keeping, rows
+from turnback.core.steps.opening import Door, unavailable
+from turnback.core.steps.schema import MIGRATIONS
+from turnback.core.steps.store import Disk, StepDraft, Usage
+
+T = TypeVar("T")
+
+FORGOTTEN = 2**62
+"""The epoch that no capture reaches: that of a thread that is gone."""
+
+TOGETHER = 64
+"""Captures in one transaction."""
+
+PURGE_TRIES, PURGE_MILLISECONDS = 8, 250
+"""How often, and how long each time, a purge waits for readers of other processes."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A capture that waits for its turn."""
+
+    draft: StepDraft
+    content: Encoded | Bundle
+    budgets: Budgets
+    done: asyncio.Future[Step | None]
+
+
+class SqliteStepStore:
+    """See `StepStore`. Opened by the first call that needs the file."""
+
+    def __init__(self, path: Path, *, durability: Literal["normal", "full"] = "normal") -> None:
+        self._door = Door(path, MIGRATIONS, durability)
+        self._packs = Packs()
+        self._waiting: deque[_Waiting] = deque()
+        self._saving: asyncio.Task[None] | None = None
+        self._unpurged = False
+
+    async def close(self) -> None:
+        while self._saving is not None:
+            await asyncio.wait([self._saving])
+        await self._door.close()
+
+    # saving
+
+    async def capture(self, draft: StepDraft, encoded: Encoded, budgets: Budgets) -> Step | None:
+        return await self._save(draft, encoded, budgets)
+
+    async def adopt(self, draft: StepDraft, bundle: Bundle, budgets: Budgets) -> Step | None:
+        return await self._save(draft, bundle, budgets)
+
+    async def _save(self, draft: StepDraft, content: Encoded | Bundle, budgets: Budgets) -> Step | None:
+        waiting = _Waiting(draft, content, budgets, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        if self._saving is None:
+            self._save_next()
+        with unavailable():
+            return await waiting.done
+
+    def _save_next(self) -> None:
+        self._saving = asyncio.ensure_future(self._save_waiting())
+        self._saving.add_done_callback(self._saved)
+
+    def _saved(self, _task: asyncio.Task[None]) -> None:
+        self._saving = None
+        if self._waiting:
+            self._save_next()
+
+    async def _save_waiting(self) -> None:
+        """Save what waits, together; each one gets its own answer."""
+        taken: list[_Waiting] = []
+        try:
+            database = await self._door.database()
+            answers = await database.write(functools.partial(self._save_all, taken), undone=self._packs.rolled_back)
+        except (sqlite3.Error, OSError, ValueError, RuntimeError) as error:
+            for waiting in taken or [self._waiting.popleft() for _ in range(len(self._waiting))]:
+                _answer(waiting.done, error)
+            return
+        for waiting, answer in zip(taken, answers, strict=True):
+            _answer(waiting.done, answer)
+
+    def _save_all(self, taken: list[_Waiting], db: sqlite3.Connection) -> list[Step | Exception | None]:
+        while self._waiting and len(taken) < TOGETHER:
+            taken.append(self._waiting.popleft())
+        if len(taken) == 1:
+            return [self._save_one(db, taken[0])]
+        return [self._save_apart(db, waiting) for waiting in taken]
+
+    def _save_apart(self, db: sqlite3.Connection, waiting: _Waiting) -> Step | Exception | None:
+        """Save one of several: if it fails, the others stay."""
+        db.execute("SAVEPOINT one")
+        try:
+            step = self._save_one(db, waiting)
+        except Exception as error:
+            self._packs.rolled_back()
+            if not db.in_transaction:  # SQLite gave the whole transaction up, as when the disk is full
+                raise
+            db.execute("ROLLBACK TO one")
+            db.execute("RELEASE one")
+            return error
+        db.execute("RELEASE one")
+        return step
+
+    def _save_one(self, db: sqlite3.Connection, waiting: _Waiting) -> Step | None:
+        draft, content = waiting.draft, waiting.content
+        if draft.epoch < _fence(db, draft.thread_id):
+            return None
+        stored = self._packs.put(db, draft.thread_id, content)
+        number = int.from_bytes(stored.ref, "big") >> tables.STATE_BITS
+        step = rows.add(
+            db,
+            number,
+            draft,
+            size=content.bytes,
+            stored=stored.stored_bytes,
+            truncated=isinstance(content, Encoded) and content.truncated,
+            ref=stored.ref,
+        )
+        keeping.Keeper(db, self._packs, number, step.seq, waiting.budgets).apply(draft.turn_no)
+        return step
+
+    # looking
+
+    async def rows(self, thread_id: ThreadId, newest: int | None = None) -> Sequence[Step]:
+        return await self._look(thread_id, lambda db, number: rows.of_thread(db, thread_id, number, newest)) or ()
+
+    async def match(self, thread_id: ThreadId, prefix: str) -> Sequence[Step]:
+        return await self._look(thread_id, lambda db, number: rows.beginning_with(db, thread_id, number, prefix)) or ()
+
+    async def labelled(self, thread_id: ThreadId, label: str) -> Step | None:
+        return await self._look(thread_id, lambda db, number: rows.labelled(db, thread_id, number, label))
+
+    async def state(self, thread_id: ThreadId, step_id: StepId) -> State | None:
+        def read(db: sqlite3.Connection, number: int) -> State | None:
+            ref = rows.ref(db, number, step_id)
+            return None if ref is None else self._packs.read(db, thread_id, ref)
+
+        return await self._look(thread_id, read)
+
+    async def bundle(self, thread_id: ThreadId, step_id: StepId) -> Bundle | None:
+        def read(db: sqlite3.Connection, number: int) -> Bundle | None:
+            ref = rows.ref(db, number, step_id)
+            return None if ref is None else self._packs.bundle(db, thread_id, ref)
+
+        return await self._look(thread_id, read)
+
+    async def usage(self, thread_ids: Collection[ThreadId]) -> Mapping[ThreadId, Usage]:
+        return await self._read(lambda db: rows.usage(db, thread_ids))
+
+    async def totals(self) -> Usage:
+        return await self._read(rows.totals)
+
+    async def threads(self) -> Collection[ThreadId]:
+        return await self._read(
+            lambda db: [
+                ThreadId(name)
+                for (name,) in db.execute("SELECT name FROM pack_thread WHERE steps > 0 AND number > 0 ORDER BY number")
+            ]
+        )
+
+    # labels
+
+    async def set_label(self, thread_id: ThreadId, step_id: StepId, label: str | None) -> Step | None:
+        def write(db: sqlite3.Connection) -> Step | None:
+            number = tables.find_number(db, thread_id)
+            if number is None or rows.find(db, thread_id, number, step_id) is None:
+                return None
+            key = None if label is None else rows.label_key(label)
+            db.execute(
+                "UPDATE step SET label = NULL, label_key = NULL WHERE thread = ? AND (label_key = ? OR id = ?)",
+                (number, key, step_id),
+            )
+            if label is not None:
+                (count,) = db.execute("SELECT labelled FROM pack_thread WHERE number = ?", (number,)).fetchone()
+                if count >= MAX_LABELS:
+                    raise TooManyLabels
+                db.execute(
+                    "UPDATE step SET label = ?, label_key = ? WHERE thread = ? AND id = ?",
+                    (label, key, number, step_id),
+                )
+            return rows.find(db, thread_id, number, step_id)
+
+        return await self._write(write)
+
+    # deleting
+
+    async def clear(self, thread_id: ThreadId, epoch: int) -> int:
+        return await self._delete(thread_id, "epoch < ?", (epoch,), epoch)
+
+    async def delete_from(self, thread_id: ThreadId, pos: int, epoch: int) -> int:
+        return await self._delete(thread_id, "pos >= ? AND epoch < ?", (pos, epoch), epoch)
+
+    async def delete_steps(self, thread_id: ThreadId, step_ids: Collection[StepId]) -> int:
+        wanted = ", ".join("?" * len(step_ids))
+        return await self._delete(thread_id, f"id IN ({wanted})", tuple(step_ids), None)
+
+    async def forget_thread(self, thread_id: ThreadId) -> int:
+        def write(db: sqlite3.Connection) -> int:
+            _raise_fence(db, thread_id, FORGOTTEN)
+            number = tables.find_number(db, thread_id)
+            if number is None:
+                return 0
+            deleted = db.execute("DELETE FROM step WHERE thread = ?", (number,)).rowcount
+            self._packs.drop_thread(db, thread_id)
+            return deleted
+
+        deleted = await self._write(write)
+        await self._purge()
+        return deleted
+
+    async def _delete(self, thread_id: ThreadId, where: str, values: tuple[int | str, ...], epoch: int | None) -> int:
+        """Delete steps for good, and raise the fence to `epoch` first if it is given."""
+
+        def write(db: sqlite3.Connection) -> int:
+            if epoch is not None:
+                _raise_fence(db, thread_id, epoch)
+            number = tables.find_number(db, thread_id)
+            if number is None:
+                return 0
+            gone = db.execute(
+                f"SELECT seq, thread, ref FROM step WHERE thread = ? AND {where}", (number, *values)
+            ).fetchall()
+            keeping.remove(db, self._packs, gone, purge=True)
+            return len(gone)
+
+        deleted = await self._write(write)
+        await self._purge()
+        return deleted
+
+    async def expire(
+        self, before: datetime, keep: Collection[ThreadId] = (), limit: int = 500
+    ) -> Sequence[tuple[ThreadId, StepId]]:
+        def write(db: sqlite3.Connection) -> list[tuple[ThreadId, StepId]]:
+            numbers = [number for number in (tables.find_number(db, thread) for thread in keep) if number is not None]
+            found = db.execute(
+                "SELECT seq, thread, ref, id, name FROM step JOIN pack_thread ON number = thread"
+                f" WHERE created_at < ? AND thread NOT IN ({', '.join(map(str, numbers))}) ORDER BY seq LIMIT ?",
+                (rows.to_microseconds(before), limit),
+            ).fetchall()
+            keeping.remove(db, self._packs, [row[:3] for row in found], purge=True)
+            return [(ThreadId(name), StepId(id_)) for _, _, _, id_, name in found]
+
+        gone = await self._write(write)
+        if gone:
+            await self._purge()
+        return gone
+
+    async def count_before(self, before: datetime) -> tuple[int, int]:
+        def count() -> tuple[int, int]:
+            db = sqlite3.connect(self._door.path.as_uri() + "?mode=ro", uri=True)
+            try:
+                steps, threads = db.execute(
+                    "SELECT count(*), count(DISTINCT thread) FROM step WHERE created_at < ?",
+                    (rows.to_microseconds(before),),
+                ).fetchone()
+                return int(steps), int(threads)
+            finally:
+                db.close()
+
+        with unavailable():
+            await self._door.database()
+            return await asyncio.to_thread(count)
+
+    async def _purge(self) -> None:
+        """Empty the write-ahead log, so that nothing deleted is left in it."""
+        with unavailable():
+            database = await self._door.database()
+            for _ in range(PURGE_TRIES):
+                if await database.outside(_truncate_log):
+                    self._unpurged = False
+                    return
+        self._unpurged = True
+        _log.warning("deleted text stays in the write-ahead log until its readers are done")
+
+    # the file
+
+    async def disk(self) -> Disk:
+        def free(db: sqlite3.Connection) -> int:
+            (pages,) = db.execute("PRAGMA freelist_count").fetchone()
+            (size,) = db.execute("PRAGMA page_size").fetchone()
+            return int(pages * size)
+
+        with unavailable():
+            path = self._door.path
+            unused = await self._read(free)
+            return Disk(size=_size(path), wal=_size(path.with_name(path.name + "-wal")), free=unused)
+
+    async def compact(self, max_pages: int) -> int:
+        def vacuum(db: sqlite3.Connection) -> int:
+            (before,) = db.execute("PRAGMA freelist_count").fetchone()
+            db.execute(f"PRAGMA incremental_vacuum({int(max_pages)})").fetchall()
+            (left,) = db.execute("PRAGMA freelist_count").fetchone()
+            if 0 < left < before:
+                return int(left)
+            _truncate_log(db)
+            return 0
+
+        with unavailable():
+            database = await self._door.database()
+            return await database.outside(vacuum)
+
+    # within
+
+    async def _write(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        with unavailable():
+            database = await self._door.database()
+            return await database.write(fn, undone=self._packs.rolled_back)
+
+    async def _read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+        with unavailable():
+            database = await self._door.database()
+            return await database.read(fn)
+
+    async def _look(self, thread_id: ThreadId, fn: Callable[[sqlite3.Connection, int], T]) -> T | None:
+        """Read something of a thread; None if there is no such thread here."""
+
+        def read(db: sqlite3.Connection) -> T | None:
+            number = tables.find_number(db, thread_id)
+            return None if number is None else fn(db, number)
+
+        return await self._read(read)
+
+
+def _answer(future: asyncio.Future[Step | None], answer: Step | Exception | None) -> None:
+    if future.done():
+        return  # whoever asked was cancelled
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
+
+
+def _fence(db: sqlite3.Connection, thread_id: ThreadId) -> int:
+    row = db.execute("SELECT epoch FROM fence WHERE thread = ?", (thread_id,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _raise_fence(db: sqlite3.Connection, thread_id: ThreadId, epoch: int) -> None:
+    db.execute(
+        "INSERT INTO fence(thread, epoch) VALUES (?, ?) ON CONFLICT DO UPDATE SET epoch = max(epoch, excluded.epoch)",
+        (thread_id, epoch),
+    )
+
+
+def _truncate_log(db: sqlite3.Connection) -> bool:
+    """Move the log into the file and empty it; False while another connection reads in it."""
+    (before,) = db.execute("PRAGMA busy_timeout").fetchone()
+    db.execute(f"PRAGMA busy_timeout = {PURGE_MILLISECONDS}")
+    try:
+        (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {before}")
+    return not busy
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

@@ -1,0 +1,65 @@
+"""A process that is killed while it saves: the file is whole, and what was acknowledged is in it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.steps import THREAD, ids, save, state
+
+from turnback.core.steps.sqlite import SqliteStepStore
+
+CHILD = """
+import asyncio, sys
+from pathlib import Path
+from support.steps import MANY, draft, noise, state
+from turnback.core.policy import Budgets
+from turnback.core.state import codec
+from turnback.core.steps.sqlite import SqliteStepStore
+
+async def one(store, worker):
+    n = 0
+    while True:
+        n += 1
+        step = await store.capture(
+            draft(id=f"{worker:016x}{n:016x}", turn_no=n), codec.encode(state(n % 60, n=n, pad=noise(n, 3000))), MANY
+        )
+        print(step.id, n, flush=True)
+
+async def main():
+    store = SqliteStepStore(Path(sys.argv[1]))
+    await asyncio.gather(*(one(store, worker) for worker in range(3)))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("after", [1, 40, 150])
+async def test_kill_while_saving_keeps_what_was_acknowledged(tmp_path: Path, after: int) -> None:
+    path = tmp_path / "steps.db"
+    tests = Path(__file__).parents[3]
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, str(path)], cwd=tests, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": "."}
+    )
+    assert child.stdout is not None
+    with child:
+        acknowledged = [child.stdout.readline().split() for _ in range(after)]
+        child.send_signal(signal.SIGKILL)
+        acknowledged += [line.split() for line in child.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+    store = SqliteStepStore(path)
+    try:
+        there = set(await ids(store))
+        for step_id, n in acknowledged:
+            assert step_id in there
+            found = await store.state(THREAD, step_id)
+            assert found is not None
+            assert found["n"] == int(n)
+        database = await store._door.database()
+        assert await database.read(lambda db: db.execute("PRAGMA integrity_check").fetchone()) == ("ok",)
+        step = await save(store, state(61))
+        assert await store.state(THREAD, step.id) == state(61)
+    finally:
+        await store.close()
