@@ -47,7 +47,7 @@ class Rewound:
     `effects` are the newest, newest first, of `effects_total` tool calls whose effects stay in the
     world. `bring_back` names this move for a redo of just it. `undone` is how many turns an undo
     took back, which is less than was asked for at the beginning. `unchanged`: the thread stood there
-    already.
+    already. `lesson` is what was tried on a branch that ended badly, if the agent may be told.
     """
 
     thread_id: ThreadId
@@ -60,6 +60,7 @@ class Rewound:
     effects_total: int = 0
     rescue: StepId | None = None
     bring_back: str | None = None
+    lesson: str | None = None
     undone: int = 0
     unchanged: bool = False
 

@@ -1,4 +1,7 @@
-"""What was tried on a branch that ended badly, as one short note for whoever goes on from before it."""
+"""What was tried on a branch that ended badly, as one short note for whoever goes on from before it.
+
+No model writes it: it is the tool calls and their errors, told by plain code.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnback.core.agents.history import parts_of
+from turnback.core.models import Position, State, TurnStatus
+from turnback.core.threads.store import ThreadStore, ThreadView
+from turnback.core.views import turns_on
 
 MAX_CALLS = 8
 """Calls that a lesson names; the newest."""
@@ -23,6 +29,24 @@ class Tried:
     tool: str
     args: Any
     error: str | None = None
+
+
+async def lesson_of(threads: ThreadStore, view: ThreadView, left: Position, to: Position) -> str | None:
+    """The lesson of what leads to `left` and not to `to`; None if nothing went wrong there."""
+    lineage = view.lineage
+    kept = lineage.path(to)
+    gone = [t for t in turns_on(view, lineage.path(left)) if not kept.covers(t.start)]
+    state = await threads.checkpoint(view.thread.id, left)
+    if state is None or not gone:
+        return None
+    begun = await threads.checkpoint(view.thread.id, gone[0].base)
+    since = len(_messages(begun)) if begun is not None else 0
+    return lesson(tried(_messages(state)[since:]), stopped=any(t.status is TurnStatus.STOPPED for t in gone))
+
+
+def _messages(state: State) -> Sequence[Any]:
+    found = state.get("messages")
+    return found if isinstance(found, list) else ()
 
 
 def tried(messages: Sequence[Any]) -> list[Tried]:

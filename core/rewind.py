@@ -12,28 +12,26 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 from uuid import uuid4
 
 import structlog
 
-from turnback.core import shapes
 from turnback.core.answers import Fork, Preview, Recorded, Rewound
 from turnback.core.errors import (
-    ApprovalPending,
     InvalidRequest,
     NotFound,
     NothingToRedo,
     NothingToUndo,
     Refusal,
-    SnapshotTruncated,
     StepGone,
     StoreUnavailable,
-    TurnRunning,
 )
-from turnback.core.followups import FollowUps, root_args, root_of
+from turnback.core.followups import FollowUps
+from turnback.core.forking import Forking
 from turnback.core.journal import Journal
+from turnback.core.lessons import lesson_of
 from turnback.core.locks import ThreadLocks
 from turnback.core.models import (
     Action,
@@ -41,7 +39,6 @@ from turnback.core.models import (
     FactId,
     ForkedFrom,
     Position,
-    Step,
     StepId,
     StepView,
     Thread,
@@ -55,13 +52,9 @@ from turnback.core.settle import Settler
 from turnback.core.state.codec import Encoded
 from turnback.core.steps.store import StepStore
 from turnback.core.text import one_line
-from turnback.core.threads.store import Move, NewFork, Return, Stale, ThreadStore, ThreadView
-from turnback.core.views import turns_on
+from turnback.core.threads.store import Move, Return, Stale, ThreadStore, ThreadView
+from turnback.core.views import refuse_busy, refuse_truncated, turns_on
 
-FORK_AGAIN = timedelta(seconds=60)
-"""The same person forking the same step within this gets the same fork."""
-
-FORK_MARK = "⑂ "
 NEW_TITLE = "New chat"
 
 _LABEL = re.compile(r"[\w-]{1,32}")
@@ -82,6 +75,10 @@ class TurnControl(Protocol):
         """Give messages that wait for their turn back to their senders; answers how many."""
         ...
 
+    def tell(self, thread_id: ThreadId, note: str) -> None:
+        """Tell the agent something once, with its next turn."""
+        ...
+
 
 class RewindService(Reading):
     """Every operation of the time machine; see `Reading` for those that change nothing."""
@@ -91,6 +88,7 @@ class RewindService(Reading):
         *,
         threads: ThreadStore,
         steps: StepStore,
+        forking: Forking,
         recording: Recording,
         journal: Journal,
         follow_ups: FollowUps,
@@ -102,6 +100,7 @@ class RewindService(Reading):
         settler: Settler,
     ) -> None:
         super().__init__(threads, steps, access)
+        self._forking = forking
         self._recording = recording
         self._journal = journal
         self._follow_ups = follow_ups
@@ -144,8 +143,8 @@ class RewindService(Reading):
         refusal: Refusal | None = None
         try:
             await self.view(actor, thread_id, Right.REWIND)
-            _refuse_truncated(step)
-            _refuse_busy(view)
+            refuse_truncated(step)
+            refuse_busy(view)
         except Refusal as error:
             refusal = error
         return Preview(rewound=await self.describe(view, step.at), refusal=refusal)
@@ -185,8 +184,8 @@ class RewindService(Reading):
     async def _restore(self, actor: Actor, thread_id: str, ref: str) -> Rewound:
         view = await self.view(actor, thread_id, Right.REWIND)
         step = await self.find_step(view, ref)
-        _refuse_truncated(step)
-        _refuse_busy(view)
+        refuse_truncated(step)
+        refuse_busy(view)
         if step.at == view.thread.head:
             return await self.describe(view, step.at, unchanged=True)
         bundle = await self._steps.bundle(view.thread.id, step.id)
@@ -199,7 +198,7 @@ class RewindService(Reading):
 
     async def _undo(self, actor: Actor, thread_id: str, n: int) -> Rewound:
         view = await self.view(actor, thread_id, Right.REWIND)
-        _refuse_busy(view)
+        refuse_busy(view)
         turns = turns_on(view, view.lineage.path(view.thread.head))
         if not turns:
             raise NothingToUndo
@@ -213,7 +212,7 @@ class RewindService(Reading):
         self, actor: Actor, thread_id: str, only: str | None, returns: tuple[Return, ...] | None = None
     ) -> Rewound:
         view = await self.view(actor, thread_id, Right.REWIND)
-        _refuse_busy(view)
+        refuse_busy(view)
         if returns is not None:
             view = replace(view, returns=returns)
         if not view.returns:
@@ -225,7 +224,7 @@ class RewindService(Reading):
 
     async def _reset(self, actor: Actor, thread_id: str) -> Rewound:
         view = await self.view(actor, thread_id, Right.REWIND)
-        _refuse_busy(view)
+        refuse_busy(view)
         to = view.thread.root
         if to == view.thread.head:
             return await self.describe(view, to, unchanged=True)
@@ -267,12 +266,29 @@ class RewindService(Reading):
         move = Move(to=to, returns=returns, content=content, audit=entry, discard=discard)
         if self.turns is not None:
             self.turns.return_waiting(thread.id)
+        lesson = await self._lesson(view, thread.head, to) if action is not Action.REDO else None
         await self._threads.move_head(thread.id, thread.version, move)
         if discard:
             await self._follow_ups.run(thread.id)
+        if lesson and self._policy().lessons == "auto" and self.turns is not None:
+            self.turns.tell(thread.id, lesson)
         self._journal.tell_move(actor, thread, await self.readers(thread), action, told)
-        keeps_return = returns and returns[-1] is back
-        return replace(told, bring_back=back.id if keeps_return else None, undone=undone)
+        bring_back = back.id if returns and returns[-1] is back else None
+        return replace(told, bring_back=bring_back, lesson=lesson, undone=undone)
+
+    async def tell_lesson(self, actor: Actor, thread_id: str, move_id: str) -> None:
+        """Tell the agent, with its next turn, what was tried on the branch that a move left."""
+        view = await self.view(actor, thread_id, Right.WRITE)
+        left = next((r.to for r in view.returns if r.id == move_id), None)
+        lesson = await self._lesson(view, left, view.thread.head) if left is not None else None
+        if lesson is None or self.turns is None:
+            raise StepGone("The conversation went on since, so the agent was not told.")
+        self.turns.tell(view.thread.id, lesson)
+
+    async def _lesson(self, view: ThreadView, left: Position, to: Position) -> str | None:
+        if self._policy().lessons == "off":
+            return None
+        return await lesson_of(self._threads, view, left, to)
 
     async def _tell_reload(self, view: ThreadView) -> None:
         self._journal.tell_reload(view.thread, await self.readers(view.thread), None)
@@ -286,40 +302,11 @@ class RewindService(Reading):
             step = await self.find_step(view, ref) if ref is not None else (await self.placed(view)).head
             if step is None:
                 raise NotFound("No step is saved in this chat yet, so there is nothing to fork.")
-            _refuse_truncated(step)
-            forked_from = ForkedFrom(thread_id=view.thread.id, snapshot_id=step.id)
-            async with self._locks.hold(ThreadId(f"fork {actor.account} {step.id}")):
-                since = self._clock() - FORK_AGAIN
-                again = await self._threads.recent_fork(actor.account, forked_from, since)
-                thread = again or await self._fork(actor, view, step, forked_from)
+            refuse_truncated(step)
+            thread, again = await self._forking.fork(actor, view, step)
             root = await self.newest(actor, thread.id)
-            return Fork(thread=thread, forked_from=forked_from, root=root, again=again is not None)
-
-    async def _fork(self, actor: Actor, view: ThreadView, step: Step, forked_from: ForkedFrom) -> Thread:
-        bundle = await self._steps.bundle(view.thread.id, step.id)
-        if bundle is None:
-            raise NotFound(JUST_REMOVED)
-        fork_id, now = ThreadId(self._new_id()), self._clock()
-        root = root_of(step, StepId(self._new_id()), fork_id, now)
-        thread = await self._threads.fork_thread(
-            NewFork(
-                id=fork_id,
-                title=FORK_MARK + view.thread.title.removeprefix(FORK_MARK),
-                owner=actor.account,
-                surface=actor.surface,
-                source=view.thread.id,
-                at=step.at,
-                turn_index=step.turn_index,
-                forked_from=forked_from,
-                content=self._settler.settled(bundle, source=view.thread.id),
-                created_at=now,
-                audit=self._journal.entry(actor, Action.FORK, view.thread.id, step.id),
-                root=root_args(root),
-            )
-        )
-        await self._follow_ups.run(fork_id)
-        self._journal.tell_threads(frozenset({actor.account}))
-        return thread
+            forked_from = ForkedFrom(thread_id=view.thread.id, snapshot_id=step.id)
+            return Fork(thread=thread, forked_from=forked_from, root=root, again=again)
 
     # removing
 
@@ -385,7 +372,7 @@ class RewindService(Reading):
             view = await self.view(actor, thread_id, Right.WRITE)
             if key is not None and (given := await self._threads.idempotent(view.thread.id, key)) is not None:
                 return Recorded(result=given["result"], id=given["id"])
-            _refuse_busy(view)
+            refuse_busy(view)
             recorded = await self._recording.record(actor, view, report)
             if key is not None:
                 answer = {"result": recorded.result, "id": recorded.id}
@@ -403,15 +390,3 @@ class RewindService(Reading):
                 await self._steps.forget_thread(gone)
         except StoreUnavailable:
             _log.error("recovery waits for the step store")
-
-
-def _refuse_truncated(step: Step) -> None:
-    if step.truncated:
-        raise SnapshotTruncated
-
-
-def _refuse_busy(view: ThreadView) -> None:
-    if view.gates:
-        raise ApprovalPending([shapes.gate_json(g) for g in view.gates])
-    if view.thread.running_turn is not None:
-        raise TurnRunning

@@ -9,6 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
 
+from turnback.core import shapes
+from turnback.core.errors import ApprovalPending, SnapshotTruncated, TurnRunning
 from turnback.core.lineage import Lineage, Path
 from turnback.core.models import AccountId, Position, Step, StepKind, StepView, Thread, Turn, TurnStatus, TurnView
 from turnback.core.threads.store import ThreadView
@@ -106,3 +108,17 @@ def _turn_of_root(thread: Thread, step: Step) -> Turn:
         started_at=step.created_at,
         ended_at=step.created_at,
     )
+
+
+def refuse_truncated(step: Step) -> None:
+    """Nobody goes to a step with parts cut."""
+    if step.truncated:
+        raise SnapshotTruncated
+
+
+def refuse_busy(view: ThreadView) -> None:
+    """Nobody goes anywhere while an approval waits or a turn runs."""
+    if view.gates:
+        raise ApprovalPending([shapes.gate_json(g) for g in view.gates])
+    if view.thread.running_turn is not None:
+        raise TurnRunning

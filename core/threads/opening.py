@@ -37,7 +37,8 @@ def create_thread(
 
 
 def list_threads(db: sqlite3.Connection, account: AccountId | None, limit: int) -> list[Thread]:
-    where, given = "", ()
+    where = ""
+    given: tuple[AccountId, ...] = ()
     if account is not None:
         where = "WHERE owner = ?1 OR id IN (SELECT thread FROM participant WHERE account = ?1)"
         given = (account,)

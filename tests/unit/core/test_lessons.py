@@ -1,52 +1,71 @@
-"""What is learnt from a branch that ended badly."""
+"""A branch that ended badly is left: the agent may be told what was tried there."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+
 import pytest
-from support.listening import Surroundings, listen
+from support.world import ANN, Clock, Rules
 
-from turnback.core.agents.builtin import PydanticAgent
-from turnback.core.agents.lessons import MAX_CALLS, Tried, lesson, tried
-
-
-async def test_failed_tool_makes_a_lesson(agent: PydanticAgent, context: Surroundings) -> None:
-    told = await listen(agent.run({}, "boom", context), context)
-
-    note = lesson(tried(told.state["messages"]))
-
-    assert note is not None
-    assert "- boom {}: failed: this tool always fails" in note
+from turnback.core import open_service
+from turnback.core.agents.load import load_agent
+from turnback.core.errors import StepGone
+from turnback.core.models import ThreadId
+from turnback.core.policy import TimeTravel
+from turnback.core.service import Turnback
+from turnback.core.state.codec import dumps
 
 
-async def test_calls_that_worked_make_no_lesson(agent: PydanticAgent, context: Surroundings) -> None:
-    told = await listen(agent.run({}, "steps 2", context), context)
-
-    calls = tried(told.state["messages"])
-
-    assert [call.tool for call in calls] == ["note", "note"]
-    assert lesson(calls) is None
+@pytest.fixture
+async def demo(tmp_path: Path, clock: Clock, rules: Rules) -> AsyncIterator[Turnback]:
+    async with open_service(tmp_path / "data", agent=load_agent("demo"), policy=rules, clock=clock) as service:
+        await service.threads.create_account(ANN.account, ANN.name, clock())
+        yield service
 
 
-async def test_stop_makes_a_lesson(agent: PydanticAgent, context: Surroundings) -> None:
-    told = await listen(agent.run({}, "steps 1", context), context)
-
-    note = lesson(tried(told.state["messages"]), stopped=True)
-
-    assert note is not None
-    assert "after it was stopped" in note
-    assert "note" in note
+async def after_boom(demo: Turnback) -> ThreadId:
+    thread = await demo.rewind.create_thread(ANN)
+    for text in ("hello", "boom"):
+        await demo.turns.ask(ANN, thread.id, text)
+    return thread.id
 
 
-def test_lesson_stays_short() -> None:
-    calls = [Tried(tool="run_command", args={"command": "x" * 5000}, error="line\n" * 5000) for _ in range(100)]
-
-    note = lesson(calls)
-
-    assert note is not None
-    assert len(note) < 400 * MAX_CALLS
-    assert note.count("- run_command") == MAX_CALLS
+async def told(demo: Turnback, thread_id: ThreadId) -> bytes:
+    head = (await demo.rewind.thread(ANN, thread_id)).head
+    return dumps(await demo.threads.checkpoint(thread_id, head))
 
 
-@pytest.mark.parametrize("messages", [[], [None, 5, {}], [{"parts": [None, {"part_kind": "tool-call"}]}]])
-def test_odd_messages_make_no_lesson(messages: list[object]) -> None:
-    assert lesson(tried(messages)) is None
+async def test_an_offered_lesson_reaches_the_next_turn_once_accepted(demo: Turnback) -> None:
+    thread_id = await after_boom(demo)
+    rewound = await demo.rewind.undo(ANN, thread_id)
+    assert rewound.lesson is not None
+    assert rewound.bring_back is not None
+
+    await demo.rewind.tell_lesson(ANN, thread_id, rewound.bring_back)
+    await demo.turns.ask(ANN, thread_id, "try again")
+
+    assert b"- boom {}: failed" in await told(demo, thread_id)
+    with pytest.raises(StepGone):
+        await demo.rewind.tell_lesson(ANN, thread_id, rewound.bring_back)
+
+
+async def test_an_offered_lesson_is_not_told_unasked(demo: Turnback) -> None:
+    thread_id = await after_boom(demo)
+    await demo.rewind.undo(ANN, thread_id)
+    await demo.turns.ask(ANN, thread_id, "try again")
+    assert b"failed" not in await told(demo, thread_id)
+
+
+async def test_lessons_set_to_auto_are_told_at_once(demo: Turnback, rules: Rules) -> None:
+    rules.value = TimeTravel(lessons="auto")
+    thread_id = await after_boom(demo)
+    await demo.rewind.undo(ANN, thread_id)
+    await demo.turns.ask(ANN, thread_id, "try again")
+    assert b"- boom {}: failed" in await told(demo, thread_id)
+
+
+async def test_a_branch_that_went_well_teaches_nothing(demo: Turnback) -> None:
+    thread = await demo.rewind.create_thread(ANN)
+    await demo.turns.ask(ANN, thread.id, "steps 2")
+    assert (await demo.rewind.undo(ANN, thread.id)).lesson is None

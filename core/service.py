@@ -1,0 +1,236 @@
+"""`open_service`: the whole service over one data folder, opened, recovered and closed in order.
+
+    async with open_service("data", agent=my_agent) as turnback:
+        thread = await turnback.rewind.create_thread(actor)
+
+turnback.db must be usable, or nothing can start. steps.db need not be: turns run without it, and it is
+tried anew at each use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+from uuid import uuid4
+
+import structlog
+
+from turnback.core import shapes
+from turnback.core.agents.load import load_agent
+from turnback.core.agents.protocol import Agent
+from turnback.core.alerts import Alerts
+from turnback.core.events import Events
+from turnback.core.folder import STEPS_FILE, THREADS_FILE, WORKSPACES, claimed
+from turnback.core.followups import FollowUps
+from turnback.core.forking import Forking
+from turnback.core.journal import Journal
+from turnback.core.locks import ThreadLocks
+from turnback.core.maintenance import Maintenance
+from turnback.core.metrics import Metrics
+from turnback.core.models import Step, ThreadId
+from turnback.core.people import People
+from turnback.core.policy import Access, TimeTravel
+from turnback.core.recording import Recording
+from turnback.core.rewind import RewindService
+from turnback.core.settle import Settler
+from turnback.core.steps.recorder import Recorder
+from turnback.core.steps.sqlite import SqliteStepStore
+from turnback.core.steps.store import StepStore
+from turnback.core.threads.sqlite import SqliteThreadStore
+from turnback.core.threads.store import ThreadStore
+from turnback.core.turns import Turns
+
+CLOSE_SECONDS = 3.0
+"""How long the closing of each part may take, so that all are closed within 10 s."""
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turnback:
+    """The service's parts."""
+
+    threads: ThreadStore
+    steps: StepStore
+    recorder: Recorder
+    rewind: RewindService
+    turns: Turns
+    people: People
+    events: Events
+    metrics: Metrics
+    alerts: Alerts
+    maintenance: Maintenance
+
+
+@asynccontextmanager
+async def open_service(
+    path: str | Path = "data",
+    *,
+    agent: Agent | None = None,
+    policy: TimeTravel | Callable[[], TimeTravel] = TimeTravel(),
+    access: Access | Callable[[], Access] = Access(),
+    workspaces: Path | None = None,
+    approval_timeout: float = 600,
+    durability: Literal["normal", "full"] = "normal",
+    maintain: bool = True,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    new_id: Callable[[], str] = lambda: uuid4().hex,
+) -> AsyncIterator[Turnback]:
+    """Open the service over a data folder, which is made if need be.
+
+    Without an agent it is the demo's. `policy` and `access` may be functions, asked anew at each use.
+    Times in seconds. Raises FolderBusy while another service has the folder, NewerSchema, and OSError
+    or sqlite3.Error where turnback.db cannot be used.
+    """
+    folder = Path(path).absolute()  # noqa: ASYNC240 - no look at the disk
+    async with AsyncExitStack() as stack:
+        stack.enter_context(claimed(folder))
+        threads = await SqliteThreadStore.open(folder / THREADS_FILE, durability=durability)
+        stack.push_async_callback(_within, "turnback.db", threads.close)
+        steps = SqliteStepStore(folder / STEPS_FILE, durability=durability)
+        stack.push_async_callback(_within, "steps.db", steps.close)
+        agent = agent or load_agent("demo")
+        if (close_agent := getattr(agent, "aclose", None)) is not None:
+            stack.push_async_callback(_within, "agent", close_agent)
+        service = _compose(
+            folder,
+            threads,
+            steps,
+            agent=agent,
+            policy=policy if callable(policy) else lambda: policy,
+            access=access if callable(access) else lambda: access,
+            workspaces=workspaces or folder / WORKSPACES,
+            approval_timeout=approval_timeout,
+            clock=clock,
+            new_id=new_id,
+        )
+        await service.rewind.recover()
+        await service.maintenance.look_at_store()
+        await service.turns.recover()
+        stack.push_async_callback(_within, "turns", service.turns.close)
+        if maintain:
+            service.maintenance.start()
+            stack.push_async_callback(_within, "maintenance", service.maintenance.close)
+        yield service
+
+
+def _compose(
+    folder: Path,
+    threads: ThreadStore,
+    steps: StepStore,
+    *,
+    agent: Agent,
+    policy: Callable[[], TimeTravel],
+    access: Callable[[], Access],
+    workspaces: Path,
+    approval_timeout: float,
+    clock: Callable[[], datetime],
+    new_id: Callable[[], str],
+) -> Turnback:
+    events, metrics, locks = Events(), Metrics(), ThreadLocks()
+    alerts = Alerts(events, metrics, clock)
+    recorder = Recorder(steps, metrics, policy)
+
+    async def forget_files(thread_id: ThreadId) -> None:
+        await asyncio.to_thread(shutil.rmtree, workspaces / thread_id, ignore_errors=True)
+
+    journal = Journal(threads, events, metrics, locks, clock)
+    follow_ups = FollowUps(threads, steps, policy, forget_files)
+    settler = Settler(threads, getattr(agent, "finish", None))
+    rewind = RewindService(
+        threads=threads,
+        steps=steps,
+        forking=Forking(
+            threads=threads,
+            steps=steps,
+            settler=settler,
+            follow_ups=follow_ups,
+            journal=journal,
+            clock=clock,
+            new_id=new_id,
+        ),
+        recording=Recording(threads, recorder, policy, clock, new_id),
+        journal=journal,
+        follow_ups=follow_ups,
+        locks=locks,
+        policy=policy,
+        access=access,
+        clock=clock,
+        new_id=new_id,
+        settler=settler,
+    )
+    turns = Turns(
+        threads=threads,
+        recorder=recorder,
+        events=events,
+        agent=agent,
+        policy=policy,
+        workspaces=workspaces,
+        clock=clock,
+        new_id=new_id,
+        approval_timeout=approval_timeout,
+        rights=rewind.thread,
+        locks=locks,
+        running=metrics.turns_running,
+    )
+    rewind.turns, turns.rewind = turns, rewind
+    recorder.announce = _Announcer(threads, rewind, events)
+    maintenance = Maintenance(
+        threads=threads,
+        steps=steps,
+        policy=policy,
+        alerts=alerts,
+        metrics=metrics,
+        folder=folder,
+        clock=clock,
+        recover=rewind.recover,
+    )
+    recorder.trouble = maintenance.store_failed
+    return Turnback(
+        threads=threads,
+        steps=steps,
+        recorder=recorder,
+        rewind=rewind,
+        turns=turns,
+        people=People(threads, clock=clock, new_id=new_id),
+        events=events,
+        metrics=metrics,
+        alerts=alerts,
+        maintenance=maintenance,
+    )
+
+
+class _Announcer:
+    """Tells everybody who may see a thread of a step that was saved in it."""
+
+    def __init__(self, threads: ThreadStore, rewind: RewindService, events: Events) -> None:
+        self._threads = threads
+        self._rewind = rewind
+        self._events = events
+
+    async def __call__(self, step: Step) -> None:
+        view = await self._threads.view(step.thread_id)
+        if view is None:
+            return
+        placed = await self._rewind.placed(view)
+        shown = next((v for v in placed.views() if v.step.id == step.id), None)
+        if shown is None:  # dropped by a budget meanwhile
+            return
+        data = {"thread_id": step.thread_id, "snapshot": shapes.step_json(shown)}
+        readers = await self._rewind.readers(view.thread)
+        self._events.publish("snapshot", data, thread_id=step.thread_id, readers=readers)
+
+
+async def _within(name: str, close: Callable[[], Any]) -> None:
+    """Close a part; one that does not end in time is left to the end of the process."""
+    try:
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await close()
+    except TimeoutError:
+        _log.error("closing takes too long", part=name)
