@@ -1,0 +1,1 @@
+"""The chat layer: one grammar, one dispatch, one adapter per platform."""

@@ -1,0 +1,53 @@
+"""Places: where somebody writes, and the one function that finds the thread that a place talks into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from turnback.bots.capabilities import HTTP, Capabilities
+from turnback.core.models import Actor, Surface, Thread, ThreadId
+from turnback.core.rewind import RewindService
+from turnback.core.threads.store import ThreadStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A DM, a group, a topic, a channel, a Slack thread (`key` names it on its surface), or just a thread.
+
+    `thread_id` is given where the request names it; then there is no key.
+    """
+
+    surface: Surface
+    key: str | None = None
+    thread_id: ThreadId | None = None
+    group: bool = False
+    can: Capabilities = HTTP
+
+
+class Places:
+    """Finds and keeps the threads of places, for messages and commands alike."""
+
+    def __init__(self, threads: ThreadStore, rewind: RewindService) -> None:
+        self._threads = threads
+        self._rewind = rewind
+
+    async def find(self, place: Place) -> ThreadId | None:
+        """The thread that a place talks into; None before its first message, or when it was deleted."""
+        if place.thread_id is not None or place.key is None:
+            return place.thread_id
+        bound = await self._threads.bound(place.surface, place.key)
+        return bound if bound is not None and await self._threads.find_thread(bound) is not None else None
+
+    async def open(self, actor: Actor, place: Place, title: str | None = None) -> ThreadId:
+        """The same for a message: starts a thread where there is none."""
+        found = await self.find(place)
+        if found is not None:
+            return found
+        thread = await self._rewind.create_thread(actor, title, group=place.group)
+        await self.bind(place, thread)
+        return thread.id
+
+    async def bind(self, place: Place, thread: Thread) -> None:
+        """Make a place talk into a thread from now on."""
+        if place.key is not None:
+            await self._threads.bind(place.surface, place.key, thread.id)
