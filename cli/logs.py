@@ -1,0 +1,58 @@
+"""The log: JSON lines when nobody watches, readable lines in a terminal.
+
+Never in it: what people and models write, tokens, links. Fields with such names are blanked, in case
+one slips in; uvicorn's access log stays off, since addresses may hold the secret of a sign-in link.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any, TextIO
+
+import structlog
+
+FORBIDDEN = frozenset(
+    {"text", "token", "secret", "link", "password", "api_key", "authorization", "cookie", "state", "messages", "args"}
+)
+
+
+def configure_logs(stream: TextIO | None = None, level: int = logging.INFO) -> None:
+    """Send structlog and the libraries' logging to `stream` (stderr), in one form."""
+    stream = stream or sys.stderr
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        blank_secrets,
+    ]
+    if stream.isatty():
+        # Not the rich form: it prints local variables, and those hold what people wrote.
+        renderer: list[Any] = [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+    else:
+        renderer = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    structlog.configure(
+        processors=[*shared, *renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(stream),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.WARNING)
+    for noisy in ("uvicorn.access", "httpx2", "httpx"):
+        logging.getLogger(noisy).disabled = True
+
+
+def blank_secrets(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:
+    """Blank the values of fields that must not be logged."""
+    for name in FORBIDDEN & event.keys():
+        event[name] = "(not logged)"
+    return event
