@@ -99,7 +99,8 @@ def _is_marked(mark: str, word: str, *, bang: bool, bare: bool) -> bool:
 def _parse_word(word: str, args: list[str]) -> Parsed:
     reader = _OURS.get(word)
     if reader is None:
-        return Unknown(f"/{printable(word, 40)}", _nearest_word(word), "/help")
+        nearest = _nearest_word(word)
+        return Unknown(f"/{printable(word, 40)}", f"/{nearest}" if nearest else None, usage_of(nearest or "help"))
     if word not in _INTERNAL and args and plain(args[0]) in _ASKED_FOR_HELP:
         return Help()
     try:
@@ -111,7 +112,7 @@ def _parse_word(word: str, args: list[str]) -> Parsed:
 
 def _nearest_word(word: str) -> str | None:
     close = difflib.get_close_matches(word, [w for w in _OURS if w not in _INTERNAL], n=1, cutoff=0.6)
-    return f"/{close[0]}" if close else None
+    return close[0] if close else None
 
 
 # Reading arguments: each raises _Misuse with a sentence

@@ -63,7 +63,8 @@ def tree(listing: Listing, page: int, now: datetime, budgets: Budgets) -> Reply:
     title = "All steps of this chat" + (f", page {page} of {pages}" if pages > 1 else "") + " (↯ set aside, → here):"
     lines = [title, *_turn_lines(listing.turns, shown, now, aside=True)]
     return Reply(
-        text="\n".join([*lines, "", *_footer(listing, budgets)]), buttons=_page_buttons(page, pages, "/replay tree")
+        text="\n".join([*lines, "", *_footer(listing, budgets, whole=True)]),
+        buttons=_page_buttons(page, pages, "/replay tree"),
     )
 
 
@@ -121,8 +122,8 @@ def _turn_lines(
     return lines
 
 
-def _footer(listing: Listing, budgets: Budgets) -> list[str]:
-    lines = [_aside(listing)] if listing.aside else []
+def _footer(listing: Listing, budgets: Budgets, *, whole: bool = False) -> list[str]:
+    lines = [_aside(listing, where="." if whole else ": /replay tree")] if listing.aside else []
     if listing.since:
         lines.append(f"Steps exist since {moment(listing.since)}.")
     used, most = listing.usage, budgets
@@ -133,8 +134,8 @@ def _footer(listing: Listing, budgets: Budgets) -> list[str]:
     return lines
 
 
-def _aside(listing: Listing) -> str:
-    return f"{counted(listing.aside, 'step')} set aside: /replay tree"
+def _aside(listing: Listing, *, where: str = ": /replay tree") -> str:
+    return f"{counted(listing.aside, 'step')} set aside{where}"
 
 
 def _page_buttons(page: int, pages: int, command: str) -> tuple[Button, ...]:

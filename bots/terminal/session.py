@@ -41,6 +41,7 @@ class Session:
         self._sent: list[str] = []
         self._streamed = ""
         self._answered = ""
+        self._told: set[str] = set()
         self._settled = asyncio.Event()
         self._listening: asyncio.Task[None] | None = None
         self._quiet_until = 0.0
@@ -81,6 +82,7 @@ class Session:
         word = plain(line.strip())
         if not word:
             return
+        self._told.clear()
         if (self._gates or self._asked) and word in _YES | _NO:
             await self._decide(word in _YES, wait=wait)
         elif press := _PRESS.fullmatch(word):
@@ -263,8 +265,9 @@ class Session:
         elif told.name == "message":
             self._message(data["message"])
         elif told.name == "approval":
-            self._card(data["gate"])
-            self._settled.set()
+            if data["gate"].get("status", "waiting") == "waiting":
+                self._card(data["gate"])
+                self._settled.set()
         elif told.name == "turn_started":
             self._streamed = ""
         elif told.name == "turn_finished":
@@ -284,7 +287,14 @@ class Session:
         elif message["role"] == "assistant":
             self._show_answer(text)
         else:
-            self._screen.say(text, Kind.NOTE)
+            self._answered = text
+            self._tell(text, Kind.NOTE)
+
+    def _tell(self, text: str, kind: Kind) -> None:
+        """Say what may come twice, as the answer to a command and as an event, once for each line typed."""
+        if text not in self._told:
+            self._told.add(text)
+            self._screen.say(text, kind)
 
     def _show_answer(self, text: str) -> None:
         if self._streamed and self._streamed.strip().endswith(text.strip()):
@@ -315,7 +325,7 @@ class Session:
         self._screen.say(f"This chat was moved from elsewhere{': it stands at ' + head if head else ''}.", Kind.NOTE)
 
     def _show_reply(self, reply: Json) -> None:
-        self._screen.say(str(reply["text"]), Kind.ERROR if reply.get("error") else Kind.REPLY)
+        self._tell(str(reply["text"]), Kind.ERROR if reply.get("error") else Kind.REPLY)
         self._show_buttons(reply.get("buttons") or ())
 
     def _show_buttons(self, buttons: Sequence[Json]) -> None:
