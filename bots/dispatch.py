@@ -193,7 +193,7 @@ def answer_command(app: App, dispatch: Dispatch) -> Callable[[Actor, ThreadId, s
     """
 
     async def answer(actor: Actor, thread_id: ThreadId, text: str) -> dict[str, Any]:
-        parsed = parse(text)
+        parsed = parse(text, bang=True)
         if isinstance(parsed, NotACommand | NotForUs):
             raise InvalidRequest("That is not a command: one begins with a slash, such as /replay list.")
         await app.rewind.thread(actor, thread_id)

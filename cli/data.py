@@ -92,6 +92,8 @@ async def _backup(loaded: Loaded, file: Path) -> None:
 
 
 async def _restore_backup(loaded: Loaded, file: Path, as_json: bool) -> None:
+    if not file.exists():
+        fail(f"{file}: there is no such file")
     report = inspect(file, MIGRATIONS)
     if report.finding not in ("good", "older") or not report.version:
         fail(f"{file} is not a backup that can be used: {report.detail or 'it is empty'}")

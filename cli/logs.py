@@ -7,7 +7,9 @@ one slips in; uvicorn's access log stays off, since addresses may hold the secre
 from __future__ import annotations
 
 import logging
+import sqlite3
 import sys
+import traceback
 from typing import Any, TextIO
 
 import structlog
@@ -15,6 +17,9 @@ import structlog
 FORBIDDEN = frozenset(
     {"text", "token", "secret", "link", "password", "api_key", "authorization", "cookie", "state", "messages", "args"}
 )
+
+LONGEST_CHAIN = 10
+"""Errors told of that caused one another."""
 
 
 def configure_logs(stream: TextIO | None = None, level: int = logging.INFO) -> None:
@@ -28,9 +33,9 @@ def configure_logs(stream: TextIO | None = None, level: int = logging.INFO) -> N
     ]
     if stream.isatty():
         # Not the rich form: it prints local variables, and those hold what people wrote.
-        renderer: list[Any] = [structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)]
+        renderer: list[Any] = [structlog.dev.ConsoleRenderer(exception_formatter=_print_traceback)]
     else:
-        renderer = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+        renderer = [structlog.processors.ExceptionRenderer(_traceback), structlog.processors.JSONRenderer()]
     structlog.configure(
         processors=[*shared, *renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -49,6 +54,25 @@ def configure_logs(stream: TextIO | None = None, level: int = logging.INFO) -> N
     root.setLevel(logging.WARNING)
     for noisy in ("uvicorn.access", "httpx2", "httpx"):
         logging.getLogger(noisy).disabled = True
+
+
+def _print_traceback(stream: TextIO, exc_info: Any) -> None:
+    stream.write(f"\n{_traceback(exc_info)}")
+
+
+def _traceback(exc_info: Any) -> str:
+    """Where it broke, and on what kind of error; its own words only where they are the system's.
+
+    Those of others may repeat what people wrote, or a provider's answer with a key in it.
+    """
+    error: BaseException | None = exc_info[1]
+    parts: list[str] = []
+    while error is not None and len(parts) < LONGEST_CHAIN:
+        words = f": {error}" if isinstance(error, (OSError, sqlite3.Error)) else ""
+        lines = traceback.format_tb(error.__traceback__)
+        parts.append("".join([*lines, f"{type(error).__module__}.{type(error).__qualname__}{words}"]))
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return "\n\ncaused:\n\n".join(reversed(parts))
 
 
 def blank_secrets(_logger: Any, _method: str, event: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from turnback.cli.options import folder
 from turnback.cli.output import fail
 from turnback.cli.server_file import Server, announced
 from turnback.config import Loaded
+from turnback.core.collector import settle_collector
 from turnback.core.people import LOCAL, People
 from turnback.core.service import Turnback
 from turnback.web.server import serve as serve_web
@@ -42,6 +43,7 @@ async def serve(loaded: Loaded, *, demo: bool) -> None:
         def on_listening(host: str, port: int) -> None:
             server = Server(url=local_url(host, port), token=token)
             stack.enter_context(announced(folder(loaded), server))
+            settle_collector()
             _log.info(f"listening on http://{bracketed(host)}:{port}")
             if link:
                 sys.stdout.write(composed.site.sign_in_url(link) + "\n")

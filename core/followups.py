@@ -6,10 +6,12 @@ at the next start if the process was killed in between. Each is idempotent.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from turnback.core.errors import StoreUnavailable
 from turnback.core.models import Position, Step, StepId, ThreadId
 from turnback.core.policy import TimeTravel
 from turnback.core.steps.store import StepDraft, StepStore
@@ -17,7 +19,7 @@ from turnback.core.threads.store import FollowUp, ThreadStore
 
 
 class FollowUps:
-    """Does what was decided."""
+    """Does what was decided. `trouble`, which may be set later, is told when the step store is out of order."""
 
     def __init__(
         self,
@@ -30,20 +32,31 @@ class FollowUps:
         self._steps = steps
         self._policy = policy
         self._forget_files = forget_files
+        self.trouble: Callable[[StoreUnavailable], None] | None = None
+        self._one_at_a_time = asyncio.Lock()
 
     async def run(self, thread_id: ThreadId | None = None) -> int:
         """Do all that is left to do for a thread (None: for all); answers how many steps were deleted."""
         deleted = 0
-        for duty in await self._threads.follow_ups():
-            if thread_id in (None, duty.thread_id):
-                deleted += await self._do(duty)
-                await self._threads.followed_up(duty.id)
+        async with self._one_at_a_time:
+            for duty in await self._threads.follow_ups():
+                if thread_id in (None, duty.thread_id):
+                    deleted += await self._do_or_tell(duty)
+                    await self._threads.followed_up(duty.id)
         return deleted
 
     async def sweep(self, thread_id: ThreadId) -> None:
         """Let go of set-aside rows and facts whose last step is gone."""
         steps = await self._steps.rows(thread_id)
         await self._threads.sweep(thread_id, [s.at for s in steps])
+
+    async def _do_or_tell(self, duty: FollowUp) -> int:
+        try:
+            return await self._do(duty)
+        except StoreUnavailable as refusal:
+            if self.trouble:  # so that somebody looks, and has it done when the store is well again
+                self.trouble(refusal)
+            raise
 
     async def _do(self, duty: FollowUp) -> int:
         thread_id, args = duty.thread_id, duty.args
@@ -56,7 +69,7 @@ class FollowUps:
             case "forget":
                 deleted = await self._steps.delete_from(thread_id, args["pos"], args["epoch"])
             case "discard":
-                deleted = await self._discard(thread_id, args["before"])
+                deleted = await self._discard(thread_id, Position(*args["to"]), args["before"])
             case "delete":
                 deleted = await self._steps.forget_thread(thread_id)
                 await self._forget_files(thread_id)
@@ -71,11 +84,11 @@ class FollowUps:
         if bundle is not None and not await self._steps.match(thread_id, draft.id):
             await self._steps.adopt(draft, bundle, self._policy().budgets)
 
-    async def _discard(self, thread_id: ThreadId, before: int) -> int:
+    async def _discard(self, thread_id: ThreadId, to: Position, before: int) -> int:
         view = await self._threads.view(thread_id)
         if view is None:
             return 0
-        path = view.lineage.path(view.thread.head)
+        path = view.lineage.path(to)
         rows = await self._steps.rows(thread_id)
         gone = [s.id for s in rows if s.at.pos < before and not path.covers(s.at)]
         return await self._steps.delete_steps(thread_id, gone) if gone else 0

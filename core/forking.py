@@ -51,6 +51,7 @@ class Forking:
             since = self._clock() - FORK_AGAIN
             again = await self._threads.recent_fork(actor.account, forked_from, since)
             if again is not None:
+                await self._follow_ups.run(again.id)  # what failed the first time is made up for
                 return again, True
             return await self._make(actor, view, step, forked_from), False
 

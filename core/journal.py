@@ -84,17 +84,21 @@ class Journal:
             outcome = Outcome.DONE
         except Refusal as refusal:
             outcome = Outcome.REFUSED
-            await self._threads.audit(self.entry(actor, action, thread_id, ref, outcome=outcome, code=refusal.code))
+            await self._write(self.entry(actor, action, thread_id, ref, outcome=outcome, code=refusal.code))
             raise
         except Exception as error:
             _log.exception("operation failed", action=action.value, thread=thread_id, surface=actor.surface.value)
-            await self._threads.audit(
-                self.entry(actor, action, thread_id, ref, outcome=outcome, code=type(error).__name__)
-            )
+            await self._write(self.entry(actor, action, thread_id, ref, outcome=outcome, code=type(error).__name__))
             raise
         finally:
             self._metrics.rewinds.labels(action.value, outcome.value).inc()
             self._metrics.rewind_seconds.observe(time.perf_counter() - began)
+
+    async def _write(self, entry: AuditEntry) -> None:
+        try:
+            await self._threads.audit(entry)
+        except Exception:  # noqa: BLE001 - what was refused or failed must reach who asked, also while the disk is full
+            _log.exception("not audited", action=entry.action.value, code=entry.code)
 
     def tell_reload(self, thread: Thread, readers: frozenset[AccountId], head: str | None) -> None:
         """Every open tab of the thread reloads."""

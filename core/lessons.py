@@ -12,6 +12,9 @@ from typing import Any
 
 from turnback.core.agents.history import parts_of
 from turnback.core.models import Position, State, TurnStatus
+from turnback.core.packs.bundle import Bundle
+from turnback.core.packs.log import load
+from turnback.core.state.codec import Encoded, decode
 from turnback.core.threads.store import ThreadStore, ThreadView
 from turnback.core.views import turns_on
 
@@ -31,17 +34,35 @@ class Tried:
     error: str | None = None
 
 
-async def lesson_of(threads: ThreadStore, view: ThreadView, left: Position, to: Position) -> str | None:
-    """The lesson of what leads to `left` and not to `to`; None if nothing went wrong there."""
-    lineage = view.lineage
-    kept = lineage.path(to)
-    gone = [t for t in turns_on(view, lineage.path(left)) if not kept.covers(t.start)]
+async def lesson_of(
+    threads: ThreadStore, view: ThreadView, left: Position, to: Position, content: Encoded | Bundle | None = None
+) -> str | None:
+    """The lesson of what leads to `left` and not to `to`; None if nothing went wrong there.
+
+    `content` is the state at `to`, if that is not what is kept there.
+    """
+    way, kept = view.lineage.path(left), view.lineage.path(to)
+    turns = turns_on(view, way)
+    gone = [t for t in turns if not kept.covers(t.start)]
+    parted = gone[0].base if gone else left
+    if way.covers(to) and to != parted:  # the turn that `to` is in the middle of is left as well
+        gone, parted = turns[-1 - len(gone) :], to
     state = await threads.checkpoint(view.thread.id, left)
     if state is None or not gone:
         return None
-    begun = await threads.checkpoint(view.thread.id, gone[0].base)
-    since = len(_messages(begun)) if begun is not None else 0
-    return lesson(tried(_messages(state)[since:]), stopped=any(t.status is TurnStatus.STOPPED for t in gone))
+    reached = _decoded(content) if parted == to else None
+    begun = await threads.checkpoint(view.thread.id, parted) if reached is None else reached
+    if begun is None:
+        return None
+    return lesson(
+        tried(_messages(state)[len(_messages(begun)) :]), stopped=any(t.status is TurnStatus.STOPPED for t in gone)
+    )
+
+
+def _decoded(content: Encoded | Bundle | None) -> State | None:
+    if isinstance(content, Bundle):
+        return load(content)
+    return None if content is None else decode(content.messages, content.fields)
 
 
 def _messages(state: State) -> Sequence[Any]:

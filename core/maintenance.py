@@ -42,8 +42,11 @@ COMPACT_FREE_SHARE = 4
 COMPACT_PAGES = 256
 """Pages given back in one go."""
 
-CLAIMS_KEPT = timedelta(days=30)
-"""How long it is remembered which updates of platforms were handled."""
+LOG_BYTES = 128 * 1024 * 1024
+"""A write-ahead log of this size is not emptied any more: somebody reads without an end."""
+
+STALE_AFTER = timedelta(days=30)
+"""How long handled updates, answers to repeated requests, and expired sign-ins are remembered."""
 
 STORE_ALERT = "steps_unavailable"
 
@@ -137,7 +140,10 @@ class Maintenance:
     async def look(self) -> Cleanup | None:
         """See to the step store, and run if it is due and wanted."""
         await self.look_at_store()
-        if not self._policy().auto_maintain or not due(self._clock(), self._started, await self.last_success()):
+        last = await self.last_success()
+        if last is not None:
+            self._metrics.cleanup_last_success.set(last.timestamp())
+        if not self._policy().auto_maintain or not due(self._clock(), self._started, last):
             return None
         try:
             return await self.run()
@@ -157,6 +163,21 @@ class Maintenance:
         self._metrics.stored_bytes.set(totals.stored_bytes)
         if self._alerts.settle(STORE_ALERT) and self._recover:
             await self._recover()
+        return await self._look_at_log()
+
+    async def _look_at_log(self) -> bool:
+        try:
+            disk = await self._steps.disk()
+        except StoreUnavailable as refusal:
+            self.store_failed(refusal)
+            return False
+        if disk.wal > LOG_BYTES:
+            self._alerts.sound(
+                "log_grows",
+                f"The log of steps.db in {self._folder} grows since another program keeps the file open; end that one.",
+            )
+        else:
+            self._alerts.settle("log_grows")
         return True
 
     def store_failed(self, _refusal: StoreUnavailable) -> None:
@@ -185,7 +206,7 @@ class Maintenance:
             deleted, touched, kept = await self._expire(before)
             for thread_id in touched:
                 await self._threads.sweep(thread_id, [step.at for step in await self._steps.rows(thread_id)])
-            await self._threads.drop_claims(self._clock() - CLAIMS_KEPT)
+            await self._threads.drop_stale(self._clock() - STALE_AFTER)
             await self._count_again(before, kept)
             compaction, freed = await self._compact()
             await self._threads.set_note(LAST_SUCCESS, self._clock().isoformat())

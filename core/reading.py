@@ -101,7 +101,7 @@ class Reading:
         step = await self.find_step(view, ref)
         state = await self.state_of(step)
         placed = await self.placed(view)
-        return StepDetail(view=placed.view_of(step), state=messages.clean(state), messages=messages.readable(state))
+        return StepDetail(view=placed.view_of(step), state=state, messages=messages.readable(state))
 
     async def compare(
         self, actor: Actor, thread_id: str, a: str, b: str | None = None, b_thread_id: str | None = None
@@ -115,7 +115,7 @@ class Reading:
         if b is not None and step_b is not None:
             state_b = await self.state_of(step_b)
         else:
-            state_b = await self._threads.checkpoint(view_b.thread.id, view_b.thread.head) or {}
+            state_b = await self._state_now(view_b)
         return {
             "a": step_a.id,
             "b": step_b.id if b is not None and step_b is not None else None,
@@ -188,6 +188,16 @@ class Reading:
             # Undo, redo and reset do not depend on steps: they work while the step store does not.
             return None
         return placed.view_of(placed.head) if placed.head else None
+
+    async def _state_now(self, view: ThreadView) -> State:
+        """The state where a thread stands; a running turn may have moved its head since the view was read."""
+        now: ThreadView | None = view
+        while now is not None:
+            state = await self._threads.checkpoint(now.thread.id, now.thread.head)
+            if state is not None:
+                return state
+            now = await self._threads.view(view.thread.id)
+        raise NotFound(NO_THREAD)
 
     async def head_id(self, view: ThreadView) -> str | None:
         step = await self._step_at(view, view.lineage.path(view.thread.head))

@@ -9,12 +9,12 @@ from typing import Any
 
 from turnback.core.answers import Recorded
 from turnback.core.errors import InvalidRequest
-from turnback.core.models import Actor, CaptureResult, State, StepId
+from turnback.core.models import BEGINNING, Actor, CaptureResult, Effect, State, StepId
 from turnback.core.policy import TimeTravel
 from turnback.core.state.codec import NotEncodable, encode
 from turnback.core.state.compare import compare
+from turnback.core.state.cost import cost_of, spent_between
 from turnback.core.state.prepare import prepare
-from turnback.core.state.scrub import scrub
 from turnback.core.steps.recorder import Recorder
 from turnback.core.steps.store import StepDraft
 from turnback.core.text import one_line
@@ -59,15 +59,14 @@ class Recording:
             raise InvalidRequest(f"turn_index: this conversation stands at turn {stands_at}; give {lowest} or more.")
         if report.iteration < 0:
             raise InvalidRequest("iteration: counts from 0.")
-        state = scrub(report.state)
         try:
-            step = prepare(state, self._policy().budgets.max_snapshot_bytes)
-            whole = encode(state) if step.truncated else step
+            step = prepare(report.state, self._policy().budgets.max_snapshot_bytes)
+            whole = encode(report.state) if step.truncated else step
         except NotEncodable:
             self._recorder.count_failed()
             return Recorded(result=CaptureResult.FAILED.value, id=None)
         before = await self._threads.checkpoint(view.thread.id, view.thread.head) or {}
-        new = compare(before, state)["only_b"]
+        new = compare(before, report.state)["only_b"]
         rows = _rows(new)
         said = next((r.text for r in rows if r.role == "user"), "")
         summary = one_line(said if report.summary is None else report.summary, 80)
@@ -78,6 +77,8 @@ class Recording:
             whole,
             rows,
             same_turn=bool(turns) and turns[-1].turn_index == report.turn_index,
+            effects=_effects(new, report),
+            spent=spent_between(cost_of(before), cost_of(report.state)),
         )
         draft = StepDraft(
             id=StepId(self._new_id()),
@@ -96,6 +97,16 @@ class Recording:
         result = await self._recorder.capture(draft, step)
         saved = result in (CaptureResult.STORED, CaptureResult.TRUNCATED)
         return Recorded(result=result.value, id=draft.id if saved else None)
+
+
+def _effects(new: Sequence[Mapping[str, Any]], report: Report) -> list[Effect]:
+    """Its tool calls; elsewhere nobody declares which are harmless, so all may have done something."""
+    number = report.iteration + 1
+    return [
+        Effect(tool=call["name"], args=call["args"], turn_index=report.turn_index, number=number, at=BEGINNING)
+        for message in new
+        for call in message["tool_calls"]
+    ]
 
 
 def _rows(new: Sequence[Mapping[str, Any]]) -> list[Row]:

@@ -147,7 +147,8 @@ class RewindService(Reading):
             refuse_busy(view)
         except Refusal as error:
             refusal = error
-        return Preview(rewound=await self.describe(view, step.at), refusal=refusal)
+        unchanged = step.at == view.thread.head
+        return Preview(rewound=await self.describe(view, step.at, unchanged=unchanged), refusal=refusal)
 
     async def restore(self, actor: Actor, thread_id: str, ref: str, *, confirm_files: str | None = None) -> Rewound:
         """Take a thread back (or over) to a step. `confirm_files` matters once files are part of steps."""
@@ -188,7 +189,7 @@ class RewindService(Reading):
         refuse_busy(view)
         if step.at == view.thread.head:
             return await self.describe(view, step.at, unchanged=True)
-        bundle = await self._steps.bundle(view.thread.id, step.id)
+        bundle = await self._steps.bundle(view.thread.id, step.id, check=True)
         if bundle is None:
             raise NotFound(JUST_REMOVED)
         discard = self._policy().on_restore == "discard"
@@ -266,7 +267,7 @@ class RewindService(Reading):
         move = Move(to=to, returns=returns, content=content, audit=entry, discard=discard)
         if self.turns is not None:
             self.turns.return_waiting(thread.id)
-        lesson = await self._lesson(view, thread.head, to) if action is not Action.REDO else None
+        lesson = await self._lesson(view, thread.head, to, content) if action is not Action.REDO else None
         await self._threads.move_head(thread.id, thread.version, move)
         if discard:
             await self._follow_ups.run(thread.id)
@@ -285,10 +286,12 @@ class RewindService(Reading):
             raise StepGone("The conversation went on since, so the agent was not told.")
         self.turns.tell(view.thread.id, lesson)
 
-    async def _lesson(self, view: ThreadView, left: Position, to: Position) -> str | None:
+    async def _lesson(
+        self, view: ThreadView, left: Position, to: Position, content: Encoded | Bundle | None = None
+    ) -> str | None:
         if self._policy().lessons == "off":
             return None
-        return await lesson_of(self._threads, view, left, to)
+        return await lesson_of(self._threads, view, left, to, content)
 
     async def _tell_reload(self, view: ThreadView) -> None:
         self._journal.tell_reload(view.thread, await self.readers(view.thread), None)
@@ -325,12 +328,12 @@ class RewindService(Reading):
         async with self._journal.operation(actor, Action.DELETE, thread_id):
             view = await self.view(actor, thread_id, Right.REWIND)
             readers = await self.readers(view.thread)
+            await self._steps.totals()
             if self.turns is not None:
                 await self.turns.halt(view.thread.id)
-            await self._steps.totals()
             await self._threads.delete_thread(view.thread.id, self._journal.entry(actor, Action.DELETE, view.thread.id))
+            self._journal.tell_threads(readers)
             await self._follow_ups.run(view.thread.id)
-        self._journal.tell_threads(readers)
 
     async def forget(self, actor: Actor, thread_id: str, fact_id: str | None) -> None:
         """Delete a fact (None: all of them) and the thread's steps from the turn that learned it on."""
@@ -347,6 +350,8 @@ class RewindService(Reading):
     async def set_memory(self, actor: Actor, thread_id: str, on: bool) -> None:
         """Let the agent remember facts here or not; off deletes all facts and steps of the thread."""
         thread = await self.thread(actor, thread_id, Right.REWIND)
+        if not on:
+            await self._steps.totals()
         await self._threads.set_memory(thread.id, on)
         if not on:
             await self.forget(actor, thread_id, None)

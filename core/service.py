@@ -180,7 +180,7 @@ def _compose(
         running=metrics.turns_running,
     )
     rewind.turns, turns.rewind = turns, rewind
-    recorder.announce = _Announcer(threads, rewind, events)
+    recorder.announce = _Announcer(threads, rewind, events, follow_ups)
     maintenance = Maintenance(
         threads=threads,
         steps=steps,
@@ -191,7 +191,7 @@ def _compose(
         clock=clock,
         recover=rewind.recover,
     )
-    recorder.trouble = maintenance.store_failed
+    recorder.trouble = follow_ups.trouble = maintenance.store_failed
     return Turnback(
         threads=threads,
         steps=steps,
@@ -207,17 +207,23 @@ def _compose(
 
 
 class _Announcer:
-    """Tells everybody who may see a thread of a step that was saved in it."""
+    """Tells everybody who may see a thread of a step that was saved in it.
 
-    def __init__(self, threads: ThreadStore, rewind: RewindService, events: Events) -> None:
+    The save may have dropped the last step of what was set aside; then that goes for good, too.
+    """
+
+    def __init__(self, threads: ThreadStore, rewind: RewindService, events: Events, follow_ups: FollowUps) -> None:
         self._threads = threads
         self._rewind = rewind
         self._events = events
+        self._follow_ups = follow_ups
 
     async def __call__(self, step: Step) -> None:
         view = await self._threads.view(step.thread_id)
         if view is None:
             return
+        if len(view.branches) > 1:
+            await self._follow_ups.sweep(step.thread_id)
         placed = await self._rewind.placed(view)
         shown = next((v for v in placed.views() if v.step.id == step.id), None)
         if shown is None:  # dropped by a budget meanwhile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from turnback.core.errors import StepGone
-from turnback.core.models import Position, State, ThreadId
+from turnback.core.models import BEGINNING, Position, State, ThreadId
 from turnback.core.packs.bundle import Bundle
 from turnback.core.packs.log import load
 from turnback.core.state.codec import Encoded, encode
@@ -33,9 +33,14 @@ class Settler:
 
     async def kept(self, view: ThreadView, at: Position) -> Encoded | None:
         """The checkpoint at a position; None if it may stay as it is. StepGone if none is kept."""
-        state = await self._threads.checkpoint(view.thread.id, at)
-        if state is None:
+        if at == BEGINNING:
+            return None
+        bundle = await self._threads.checkpoint_bundle(view.thread.id, at)
+        if bundle is None:
             raise StepGone
+        if bundle.clean and self._finish_more is None:
+            return None
+        state = load(bundle)
         settled = self._settle(state)
         return None if settled == state else encode(settled)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -27,16 +28,32 @@ class Answer(Response):
         return dumps(content)
 
 
+class StateAnswer(Answer):
+    """A JSON answer with a `state`, which is what was saved to the last character."""
+
+    def render(self, content: Any) -> bytes:
+        """`content` as JSON."""
+        rest = dumps({key: value for key, value in content.items() if key != "state"})
+        return rest[:-1] + b',"state":' + _encode(content["state"], _escape) + b"}"
+
+
 def dumps(value: Any) -> bytes:
     """JSON values as JSON; lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
-    try:
-        return orjson.dumps(value)
-    except TypeError:
-        # Lone surrogates, integers over 64 bits, or deeper than orjson goes.
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return clean(text).encode()
+    return _encode(value, clean)
 
 
 def clean(text: str) -> str:
     """Text without lone surrogates."""
     return _SURROGATE.sub("\ufffd", text)
+
+
+def _encode(value: Any, mend: Callable[[str], str]) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        # Lone surrogates, integers over 64 bits, or deeper than orjson goes.
+        return mend(json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))).encode()
+
+
+def _escape(text: str) -> str:
+    return _SURROGATE.sub(lambda cut: f"\\u{ord(cut[0]):04x}", text)

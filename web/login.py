@@ -51,6 +51,8 @@ async def sign_in(request: Request, web: Web) -> Response:
     """Use a link up, and sign this browser in."""
     current = await signed_in(request.headers, web.service.people)
     if not web.sign_ins.allows(request.client.host if request.client else ""):
+        if "text/html" not in request.headers.get("Accept", ""):  # every browser asks for it
+            raise RateLimited
         answer = page("login.html", RateLimited.status, state="wait", current=current, words=RateLimited().detail)
         answer.headers["Retry-After"] = str(RETRY_SECONDS)
         return answer

@@ -6,7 +6,6 @@ from turnback.bots.asking import Asked
 from turnback.bots.commands import ForkStep, Name, Redo, Reset, Restore, TellLesson, Undo
 from turnback.bots.replies import Button, Reply
 from turnback.bots.telling import counted, effects_text, head_id, stands, where_and_id
-from turnback.bots.words import printable
 from turnback.core.answers import Fork, Rewound
 from turnback.core.errors import InvalidRequest
 
@@ -121,9 +120,13 @@ async def _ask_to_discard(asked: Asked, command: Restore, step: str) -> Reply | 
     if preview.refusal is not None:
         raise preview.refusal
     told = preview.rewound
-    if not told.turns_set_aside:
+    if told.unchanged:
         return None
-    lines = [f"Go back to {stands(told)}?", f"{counted(told.turns_set_aside, 'later turn')} will be deleted for good."]
+    later = counted(told.turns_set_aside, "later turn")
+    goes = "All that does not lead there will be deleted for good."
+    if told.turns_set_aside:
+        goes = f"{later} will be deleted for good. So will all else that does not lead there."
+    lines = [f"Go back to {stands(told)}?", goes]
     effects = effects_text(told)
-    yes = printable(f"Delete {counted(told.turns_set_aside, 'turn')}", 40)
+    yes = f"Delete {later}" if told.turns_set_aside else "Delete the rest"
     return asked.ask_first(command, "\n".join([*lines, effects] if effects else lines), yes)

@@ -23,14 +23,22 @@ _ASKS = frozenset({"user-prompt", "system-prompt"})
 def outline(state: Mapping[str, Any]) -> tuple[int, bool]:
     """The count of readable messages, and whether every tool call has its result and nothing goes on by itself."""
     messages = items(state.get("messages"))
-    try:
-        count = _parted(messages) if messages and "parts" in messages[0] else _spoken(messages)
-    except (AttributeError, IndexError, KeyError, TypeError):  # an odd message
-        count = None
+    count = at_a_glance(messages)
     if count is not None:
         return count, True
     settled = pairing.is_paired(messages) and not any(map(pairing.is_suspended, messages))
     return readable_messages.count(state), settled
+
+
+def at_a_glance(messages: Sequence[Any]) -> int | None:
+    """The count of a usual history in which nothing is open; None if that cannot be told like this.
+
+    Of two such histories, one after the other, it is the sum.
+    """
+    try:
+        return _parted(messages) if messages and "parts" in messages[0] else _spoken(messages)
+    except (AttributeError, IndexError, KeyError, TypeError):  # an odd message
+        return None
 
 
 def _spoken(messages: Sequence[Any]) -> int | None:

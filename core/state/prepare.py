@@ -7,8 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from turnback.core.models import State
-from turnback.core.state import codec, finish, messages, truncate
+from turnback.core.state import codec, finish, truncate
 from turnback.core.state.codec import Encoded
+from turnback.core.state.grown import Grown
+
+_grown = Grown()
 
 
 def prepare(state: Mapping[str, Any], max_bytes: int) -> Encoded:
@@ -42,4 +45,5 @@ def _cut(plain: State, max_bytes: int) -> Encoded:
 
 
 def _counted(encoded: Encoded, plain: State) -> Encoded:
-    return replace(encoded, message_count=messages.count(plain), finished=finish.is_finished(plain))
+    count, settled = _grown.outline(plain, encoded.messages)
+    return replace(encoded, message_count=count, finished=settled and finish.nothing_waits(plain))

@@ -76,8 +76,8 @@ def open_gates(
             for i, gate in enumerate(opened)
         ],
     )
-    if content is not None:
-        _hold_pending(db, checkpoints, thread_id, turn_no, checkpoints.keep(db, thread_id, content))
+    held = None if content is None else checkpoints.keep(db, thread_id, content)
+    _hold_pending(db, checkpoints, thread_id, turn_no, held)
     db.execute(
         "UPDATE turn SET status = ? WHERE thread = ? AND turn_no = ?", (TurnStatus.APPROVAL_PENDING, thread_id, turn_no)
     )

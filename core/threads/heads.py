@@ -116,10 +116,8 @@ def end_turn(
         checkpoints.put(db, thread_id, head, content)
     transcript.add_rows(db, turn, head, rows, at)
     gates.kill_gates(db, checkpoints, thread_id, turn_no)
-    db.execute(
-        "UPDATE thread SET running_turn = NULL, tokens = tokens + ?, usd = usd + ? WHERE id = ?",
-        (spent.tokens, spent.usd, thread_id),
-    )
+    standing.spend(db, thread_id, spent)
+    db.execute("UPDATE thread SET running_turn = NULL WHERE id = ?", (thread_id,))
     return _finish(db, checkpoints, turn, head, status, at)
 
 
@@ -130,19 +128,23 @@ def record_turn(
     new: NewTurn,
     content: Encoded,
     rows: Sequence[Row],
+    effects: Sequence[Effect],
+    spent: Spent,
     *,
     same_turn: bool,
 ) -> tuple[Turn, Position]:
     newest = standing.newest_turn(db, values.get_thread(db, thread_id)) if same_turn else None
     if newest is None:
         turn = begin_turn(db, checkpoints, thread_id, new)
-        at = commit_step(db, checkpoints, thread_id, turn.turn_no, content, (), Spent())
+        at = commit_step(db, checkpoints, thread_id, turn.turn_no, content, effects, spent)
         return end_turn(db, checkpoints, thread_id, turn.turn_no, TurnStatus.DONE, rows, new.at, None, Spent()), at
     thread = values.get_thread(db, thread_id)
     gates.refuse_if_busy(db, thread)
     at = standing.advance(db, thread)
     checkpoints.put(db, thread_id, at, content)
     transcript.add_rows(db, newest, at, rows, new.at)
+    transcript.add_effects(db, thread_id, at, effects)
+    standing.spend(db, thread_id, spent)
     standing.set_returns(db, thread_id, ())
     return _finish(db, checkpoints, newest, at, TurnStatus.DONE, new.at), at
 
@@ -171,7 +173,7 @@ def move_head(
         standing.set_returns(db, thread_id, [r for r in move.returns if path.covers(r.to)])
         removal.remove_unless(db, checkpoints, thread_id, path.covers)
         before = 1 + standing.newest_pos(db, thread_id)
-        records.add_follow_up(db, "discard", thread_id, {"before": before})
+        records.add_follow_up(db, "discard", thread_id, {"to": [move.to.branch, move.to.pos], "before": before})
     records.add_audit(db, move.audit)
     standing.stand(db, thread_id, move.to, move.audit.at)
     return values.get_thread(db, thread_id)

@@ -40,8 +40,11 @@ def unstarted_claims(db: sqlite3.Connection) -> list[Claim]:
     ]
 
 
-def drop_claims(db: sqlite3.Connection, before: datetime) -> int:
-    return db.execute("DELETE FROM claim WHERE created_at < ?", (micros(before),)).rowcount
+def drop_stale(db: sqlite3.Connection, before: datetime) -> int:
+    at = (micros(before),)
+    dropped = db.execute("DELETE FROM claim WHERE created_at < ?", at).rowcount
+    dropped += db.execute("DELETE FROM idempotency WHERE created_at < ?", at).rowcount
+    return dropped + db.execute("DELETE FROM secret WHERE expires_at < ?", at).rowcount
 
 
 def add_audit(db: sqlite3.Connection, entry: AuditEntry) -> None:

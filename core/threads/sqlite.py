@@ -39,10 +39,10 @@ from turnback.core.models import (
 )
 from turnback.core.packs import Packs, load
 from turnback.core.packs.bundle import Bundle
-from turnback.core.sqlite import Database
 from turnback.core.state.codec import Encoded
 from turnback.core.threads import gates, heads, opening, people, records, removal, transcript, values
 from turnback.core.threads.checkpoints import Checkpoints
+from turnback.core.threads.guarded import GuardedDatabase
 from turnback.core.threads.schema import MIGRATIONS
 from turnback.core.threads.store import Claim, FollowUp, Move, NewFork, NewTurn, Row, Secret, ThreadView
 
@@ -59,7 +59,7 @@ LARGE = 262_144
 class SqliteThreadStore:
     """See `ThreadStore`."""
 
-    def __init__(self, db: Database, packs: Packs) -> None:
+    def __init__(self, db: GuardedDatabase, packs: Packs) -> None:
         self._db = db
         self._packs = packs
         self._checkpoints = Checkpoints(packs)
@@ -68,7 +68,7 @@ class SqliteThreadStore:
     @classmethod
     async def open(cls, path: Path, *, durability: Literal["normal", "full"] = "normal") -> Self:
         """Open or create turnback.db. Raises what `Database.open` raises."""
-        return cls(await Database.open(path, MIGRATIONS, durability=durability), Packs())
+        return cls(await GuardedDatabase.open(path, MIGRATIONS, durability=durability), Packs())
 
     async def close(self) -> None:
         await self._db.close()
@@ -160,11 +160,21 @@ class SqliteThreadStore:
         )
 
     async def record_turn(
-        self, thread_id: ThreadId, turn: NewTurn, content: Encoded, rows: Sequence[Row], *, same_turn: bool
+        self,
+        thread_id: ThreadId,
+        turn: NewTurn,
+        content: Encoded,
+        rows: Sequence[Row],
+        *,
+        same_turn: bool,
+        effects: Sequence[Effect] = (),
+        spent: Spent = Spent(),
     ) -> tuple[Turn, Position]:
         return await self._keeping(
             thread_id,
-            lambda db: heads.record_turn(db, self._checkpoints, thread_id, turn, content, rows, same_turn=same_turn),
+            lambda db: heads.record_turn(
+                db, self._checkpoints, thread_id, turn, content, rows, effects, spent, same_turn=same_turn
+            ),
         )
 
     async def set_turn_status(self, thread_id: ThreadId, turn_no: int, status: TurnStatus) -> None:
@@ -331,8 +341,8 @@ class SqliteThreadStore:
     async def unstarted_claims(self) -> Sequence[Claim]:
         return await self._db.read(records.unstarted_claims)
 
-    async def drop_claims(self, before: datetime) -> int:
-        return await self._db.write(lambda db: records.drop_claims(db, before))
+    async def drop_stale(self, before: datetime) -> int:
+        return await self._db.write(lambda db: records.drop_stale(db, before))
 
     async def audit(self, entry: AuditEntry) -> None:
         await self._db.write(lambda db: records.add_audit(db, entry))

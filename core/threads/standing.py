@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from turnback.core.lineage import Lineage, Path
-from turnback.core.models import Position, Thread, ThreadId, Turn
+from turnback.core.models import Position, Spent, Thread, ThreadId, Turn
 from turnback.core.threads import values
 from turnback.core.threads.store import Return, Stale
 from turnback.core.threads.values import micros
@@ -46,6 +46,12 @@ def stand(db: sqlite3.Connection, thread_id: ThreadId, head: Position, at: datet
     db.execute(
         "UPDATE thread SET head_branch = ?, head_pos = ?, version = version + 1, updated_at = ? WHERE id = ?",
         (head.branch, head.pos, micros(at), thread_id),
+    )
+
+
+def spend(db: sqlite3.Connection, thread_id: ThreadId, spent: Spent) -> None:
+    db.execute(
+        "UPDATE thread SET tokens = tokens + ?, usd = usd + ? WHERE id = ?", (spent.tokens, spent.usd, thread_id)
     )
 
 

@@ -99,8 +99,8 @@ class Move:
 
     `returns` is the redo chain afterwards. `content` becomes the checkpoint at `to`; None keeps the one
     that is there. `discard` deletes for good, in the same transaction, all rows, turns, facts and
-    effects that then are off the path, and leaves a follow-up "discard" (`args`: {"before": the next
-    position that the thread would have given out}) for the steps.
+    effects that then are off the path, and leaves a follow-up "discard" for the steps (`args`: "to" as
+    a list, and "before", the next position that the thread would have given out).
     """
 
     to: Position
@@ -225,7 +225,15 @@ class ThreadStore(Protocol):
         ...
 
     async def record_turn(
-        self, thread_id: ThreadId, turn: NewTurn, content: Encoded, rows: Sequence[Row], *, same_turn: bool
+        self,
+        thread_id: ThreadId,
+        turn: NewTurn,
+        content: Encoded,
+        rows: Sequence[Row],
+        *,
+        same_turn: bool,
+        effects: Sequence[Effect] = (),
+        spent: Spent = Spent(),
     ) -> tuple[Turn, Position]:
         """A step of an agent in another process: begins and ends a turn (or, with `same_turn`, continues
         the newest one at the head) in one transaction, with `content` as the head's checkpoint."""
@@ -362,7 +370,10 @@ class ThreadStore(Protocol):
         ...
 
     async def unstarted_claims(self) -> Sequence[Claim]: ...
-    async def drop_claims(self, before: datetime) -> int: ...
+    async def drop_stale(self, before: datetime) -> int:
+        """Drop claims and idempotent answers made before a time, and secrets that expired before it."""
+        ...
+
     async def audit(self, entry: AuditEntry) -> None: ...
     async def audit_trail(self, *, thread_id: ThreadId | None = None, limit: int = 100) -> Sequence[AuditEntry]:
         """Newest first."""

@@ -41,7 +41,7 @@ _log = structlog.get_logger(__name__)
 
 
 class AgentEndedEarly(Exception):
-    """The agent's events ended without `done`."""
+    """The agent's events ended without `done`, or that without a state."""
 
     user_message = "the agent ended without an answer"
 
@@ -205,6 +205,8 @@ class RunningTurn:
             case "gate":
                 self.approvals.ask(event)
             case "done":
+                if not isinstance(event["state"], Mapping):
+                    raise AgentEndedEarly
                 if not self._saver.has_steps:
                     await self._save(self._saver.finish_step(event))
                 self._done = _Done(state=event["state"], text=well_formed(event["text"]))

@@ -6,7 +6,6 @@ stays, and the turn remembers to tell its user once.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,15 +15,14 @@ import structlog
 from turnback.core.models import BEGINNING, CaptureResult, Effect, Spent, State, StepId, Turn
 from turnback.core.state import messages
 from turnback.core.state.codec import Encoded, NotEncodable
+from turnback.core.state.cost import cost_of, spent_between
 from turnback.core.state.prepare import prepare_whole, within
 from turnback.core.steps.store import StepDraft
+from turnback.core.text import well_formed
 from turnback.core.threads.store import Stale
 from turnback.core.turns.values import Parts
 
 _log = structlog.get_logger(__name__)
-
-_TOKEN_KEYS = (("tokens",), ("input_tokens", "output_tokens"), ("in_tok", "out_tok"))
-"""Where a state's `cost` may count its tokens; the first group with a number is taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +80,14 @@ class Saver:
             if c["name"] not in quiet and not self._was_denied(c["name"], c["args"])
         ]
         self._spend(state)
-        named = event.get("tools")
-        tools = tuple(named) if named is not None else tuple(c["name"] for c in calls)
+        named, model = event.get("tools"), event.get("model")
+        tools = named if named is not None else [c["name"] for c in calls]
         finished = Finished(
-            iteration=self._iteration, model=event.get("model"), tools=tools, content=content, step=step
+            iteration=self._iteration,
+            model=None if model is None else well_formed(str(model)),
+            tools=tuple(well_formed(str(tool)) for tool in tools),
+            content=content,
+            step=step,
         )
         self._iteration += 1
         return finished
@@ -174,21 +176,5 @@ class Saver:
     def _spend(self, state: State) -> None:
         now, before = cost_of(state), self._cost
         self._cost = now
-        self._owed = Spent(
-            tokens=self._owed.tokens + max(0, now.tokens - before.tokens),
-            usd=self._owed.usd + max(0.0, now.usd - before.usd),
-        )
-
-
-def cost_of(state: State) -> Spent:
-    """What a state's own `cost` says; numbers that are not there count as 0."""
-    cost = state.get("cost")
-    if not isinstance(cost, Mapping):
-        return Spent()
-    tokens = next((sum(_number(cost.get(k)) for k in keys) for keys in _TOKEN_KEYS if any(k in cost for k in keys)), 0)
-    return Spent(tokens=int(tokens), usd=float(_number(cost.get("usd"))))
-
-
-def _number(value: Any) -> float:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return value if is_number else 0
+        more = spent_between(before, now)
+        self._owed = Spent(tokens=self._owed.tokens + more.tokens, usd=self._owed.usd + more.usd)

@@ -162,8 +162,10 @@ class Turns:
         return len(waiting)
 
     def tell(self, thread_id: ThreadId, note: str) -> None:
-        """Tell the agent something with the next turn of a thread, such as a lesson."""
-        self._told.setdefault(thread_id, []).append(note)
+        """Tell the agent something with the next turn of a thread, such as a lesson; the same only once."""
+        notes = self._told.setdefault(thread_id, [])
+        if note not in notes:
+            notes.append(note)
 
     # stopping and approving
 
@@ -173,7 +175,8 @@ class Turns:
         return await self._stop(thread.id)
 
     async def halt(self, thread_id: ThreadId) -> None:
-        """Stop whatever runs or waits in a thread, and wait until it has ended."""
+        """Stop whatever runs or waits in a thread that goes, and wait until it has ended."""
+        self._told.pop(thread_id, None)
         self.return_waiting(thread_id)
         await self._stop(thread_id)
 
@@ -284,14 +287,17 @@ class Turns:
     async def _begin(self, thread_id: ThreadId, message: _Message) -> RunningTurn:
         """Begin a turn; the caller holds the lock."""
         before = await self._view(thread_id)
+        voice = await self._voice(before.thread)
         summary = one_line(message.text, SUMMARY_LENGTH)
         new = NewTurn(text=message.text, summary=summary, actor=message.actor.account, at=self._clock())
         turn = await self._threads.begin_turn(thread_id, new)
         notes = tuple(self._told.pop(thread_id, ()))
         begun = Begun(turn=turn, actor=message.actor, text=message.text, before=before, notes=notes)
-        voice = await self._voice(before.thread)
         current = RunningTurn(self._parts, begun, message.progress, voice)
-        await self._announce(before.thread, turn, message.text, voice)
+        try:
+            await self._announce(before.thread, turn, message.text, voice)
+        except Exception:  # noqa: BLE001 - the turn has begun: unless it runs, its thread is busy for ever
+            _log.exception("turn not announced", thread=thread_id, operation="turn")
         return current
 
     async def _view(self, thread_id: ThreadId) -> ThreadView:
@@ -352,7 +358,10 @@ class Turns:
         before = await self._view(turn.thread_id)
         thread = before.thread
         gates = _newest(await self._threads.gates(turn.thread_id, turn.turn_no))
-        resumed = Resumed(state=content, gates=gates, iteration=thread.head.pos - turn.start.pos)
+        facts = await self._threads.facts(turn.thread_id)
+        learned = sum(fact.turn_no == turn.turn_no and fact.at.pos <= thread.head.pos for fact in facts)
+        iteration = thread.head.pos - turn.start.pos - learned  # facts have positions of their own
+        resumed = Resumed(state=content, gates=gates, iteration=iteration)
         actor = Actor(account=turn.actor, surface=thread.surface)
         begun = Begun(turn=turn, actor=actor, text="", before=before, resumed=resumed)
         self._open_lane(thread.id, RunningTurn(self._parts, begun, Progress(), await self._voice(thread)))

@@ -408,7 +408,11 @@ async def test_move_head_that_discards_deletes_what_is_off_the_path(talk: Talk) 
     assert list(await talk.store.effects(TRIP)) == []
     assert await talk.store.checkpoint(TRIP, end) is None
     [duty] = await talk.store.follow_ups()
-    assert (duty.kind, duty.thread_id, duty.args) == ("discard", TRIP, {"before": end.pos + 1})
+    assert (duty.kind, duty.thread_id, duty.args) == (
+        "discard",
+        TRIP,
+        {"to": [first.branch, first.pos], "before": end.pos + 1},
+    )
     turn = await talk.begin("again")
     assert (turn.turn_no, turn.start) == (3, Position(1, end.pos + 1)), "numbers never go back"
 

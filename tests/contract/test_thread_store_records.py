@@ -117,12 +117,21 @@ async def test_claim_that_never_started_is_there_after_a_restart(reopen_threads:
     assert not await threads.claim(Surface.TELEGRAM, "2", {}, NOW)
 
 
-async def test_drop_claims_forgets_old_ones(threads: ThreadStore) -> None:
+async def test_drop_stale_forgets_old_claims_answers_and_expired_secrets(talk: Talk) -> None:
+    threads = talk.store
     for number in range(3):
         await threads.claim(Surface.WEB, str(number), {}, later(number))
-    assert await threads.drop_claims(later(2)) == 2
+    await threads.set_idempotent(TRIP, "k", {"id": "a"}, NOW)
+    await threads.add_secret(replace(secret("old"), expires_at=later(1)))
+    await threads.add_secret(replace(secret("good"), expires_at=later(3)))
+    await threads.add_secret(replace(secret("lasting"), expires_at=None))
+
+    assert await threads.drop_stale(later(2)) == 4
+
     assert await threads.claim(Surface.WEB, "0", {}, NOW)
     assert not await threads.claim(Surface.WEB, "2", {}, NOW)
+    assert await threads.idempotent(TRIP, "k") is None
+    assert [await threads.find_secret(d) is None for d in ("old", "good", "lasting")] == [True, False, False]
 
 
 # audit, settings, notes

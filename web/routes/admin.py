@@ -70,4 +70,5 @@ async def audit(
 )
 async def metrics(_admin: AskingAdmin, web: Web) -> Response:
     """Metrics for Prometheus."""
+    await web.service.maintenance.look_at_store()  # counts the steps of this moment
     return Response(generate_latest(web.service.metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

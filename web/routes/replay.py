@@ -13,7 +13,7 @@ from turnback.core.errors import NothingToRedo
 from turnback.core.models import Actor
 from turnback.core.recording import Report
 from turnback.web import requests, schemas
-from turnback.web.answers import Answer
+from turnback.web.answers import Answer, StateAnswer
 from turnback.web.auth import SECURITY, Asking
 from turnback.web.openapi import ACT, LOOK
 from turnback.web.parts import Parts, Web
@@ -38,10 +38,10 @@ async def list_steps(actor: Asking, web: Web, thread_id: str, include: Include =
 
 
 @router.get("/snapshots/{thread_id}/{step}", response_model=schemas.StepDetail, responses=LOOK)
-async def show_step(actor: Asking, web: Web, thread_id: str, step: str) -> Answer:
+async def show_step(actor: Asking, web: Web, thread_id: str, step: str) -> StateAnswer:
     """A step with its state and its readable messages."""
     detail = await web.service.rewind.show(actor, thread_id, step)
-    return Answer({**shapes.step_json(detail.view), "state": detail.state, "messages": list(detail.messages)})
+    return StateAnswer({**shapes.step_json(detail.view), "state": detail.state, "messages": list(detail.messages)})
 
 
 @router.post("/snapshots/{thread_id}", status_code=201, response_model=schemas.Recorded, responses=ACT)

@@ -409,6 +409,12 @@ async def test_metrics_are_prometheus_text(root: Client) -> None:
     assert "turnback_capture_total" in answer.text
 
 
+async def test_metrics_count_the_steps_of_now(root: Client, ann: Client, thread: str) -> None:
+    assert "\nturnback_steps 0.0\n" in (await root.get("/metrics")).text
+    await ann.post(f"/api/threads/{thread}/messages?wait=true", json={"text": "hello"})
+    assert "\nturnback_steps 1.0\n" in (await root.get("/metrics")).text
+
+
 async def test_health_needs_nothing(nobody: Client) -> None:
     assert (await nobody.get("/healthz")).json() == {"status": "ok"}
     assert (await nobody.get("/readyz")).json() == {"status": "ok"}

@@ -95,10 +95,12 @@ async def test_tries_are_limited(house: House, nobody: Client) -> None:
     link = await link_of(house, "ann")
     for _ in range(10):
         assert (await nobody.post("/login", data={"link": "nonsense"})).status_code == 404
-    answer = await nobody.post("/login", data={"link": link})
+    answer = await nobody.post("/login", data={"link": link}, headers={"Accept": "text/html,*/*;q=0.8"})
     assert answer.status_code == 429
     assert answer.headers["retry-after"] == "60"
     assert "Wait a minute" in answer.text
+    program = await nobody.post("/login", data={"link": link})
+    assert (program.status_code, program.json()["code"]) == (429, "rate_limited")
     assert "set-cookie" not in answer.headers
 
 

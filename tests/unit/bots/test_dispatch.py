@@ -186,6 +186,23 @@ async def test_restore_that_discards_asks_first(chat: Chat) -> None:
     assert len(await chat.ids()) == 1
 
 
+async def test_restore_that_discards_what_was_set_aside_asks_first(chat: Chat) -> None:
+    await chat.say("one", "two", "three")
+    first, second, _ = await chat.ids()
+    await chat.ask("/undo 2")
+    chat.set_policy(on_restore="discard")
+    question = await chat.ask(f"/replay {second}")
+    assert "All that does not lead there will be deleted for good." in question.text
+    await chat.press(question, "Delete the rest")
+    assert await chat.ids() == [first, second]
+
+
+async def test_restore_that_discards_where_the_chat_stands_asks_nothing(chat: Chat) -> None:
+    chat.set_policy(on_restore="discard")
+    await chat.say("one")
+    assert (await chat.ask(f"/replay {(await chat.ids())[0]}")).text.startswith("Already there")
+
+
 # forks and other chats
 
 
@@ -428,6 +445,12 @@ async def test_answer_command_gives_the_json_of_a_reply(chat: Chat) -> None:
     assert sorted(told) == ["buttons", "error", "text"]
     assert told["error"] is None
     assert [sorted(b) for b in told["buttons"]] == [["label", "url"], ["command", "label"]]
+
+
+async def test_answer_command_takes_an_exclamation_mark_for_the_slash(chat: Chat) -> None:
+    await chat.say("one")
+    told = await answer_command(chat.app, chat.dispatch)(chat.actor, chat.thread, "!replay list")
+    assert "turn 1, step 1" in told["text"]
 
 
 async def test_answer_command_refuses_ordinary_text_and_foreign_threads(chat: Chat) -> None:

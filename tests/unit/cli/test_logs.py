@@ -37,11 +37,27 @@ def test_log_without_a_terminal_is_one_json_object_a_line(stream: io.StringIO) -
 
 def test_log_of_an_exception_stays_one_line(stream: io.StringIO) -> None:
     try:
-        raise ValueError("no")
-    except ValueError:
+        raise OSError("no")
+    except OSError:
         structlog.get_logger().exception("it broke")
     (line,) = lines(stream)
-    assert "ValueError: no" in str(line["exception"])
+    assert "OSError: no" in str(line["exception"])
+
+
+@pytest.mark.parametrize("log", [structlog.get_logger("ours"), logging.getLogger("a.library")])
+def test_log_of_an_exception_says_where_and_what_but_not_its_words(stream: io.StringIO, log: logging.Logger) -> None:
+    said = "what Ann wrote"
+    try:
+        try:
+            raise ValueError(said)
+        except ValueError as error:
+            raise RuntimeError(said) from error
+    except RuntimeError:
+        log.exception("it broke")
+    (line,) = lines(stream)
+    assert "test_logs.py" in str(line["exception"])
+    assert str(line["exception"]).index("builtins.ValueError") < str(line["exception"]).index("builtins.RuntimeError")
+    assert said not in stream.getvalue()
 
 
 def test_log_blanks_what_must_not_be_logged(stream: io.StringIO) -> None:

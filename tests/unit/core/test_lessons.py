@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.world import ANN, Clock, Rules
 
 from turnback.core import open_service
 from turnback.core.agents.load import load_agent
+from turnback.core.agents.protocol import Context
 from turnback.core.errors import StepGone
-from turnback.core.models import ThreadId
+from turnback.core.models import State, ThreadId
 from turnback.core.policy import TimeTravel
 from turnback.core.service import Turnback
 from turnback.core.state.codec import dumps
@@ -69,3 +71,36 @@ async def test_a_branch_that_went_well_teaches_nothing(demo: Turnback) -> None:
     thread = await demo.rewind.create_thread(ANN)
     await demo.turns.ask(ANN, thread.id, "steps 2")
     assert (await demo.rewind.undo(ANN, thread.id)).lesson is None
+
+
+class Stumbling:
+    """An agent whose third step of a turn fails."""
+
+    finish: Any = None
+
+    async def run(self, state: State, text: str, context: Context) -> AsyncIterator[Mapping[str, Any]]:
+        messages = list(state.get("messages", []))
+        for n, kind in enumerate(("tool-return", "tool-return", "retry-prompt")):
+            call = {"part_kind": "tool-call", "tool_name": "walk", "args": {"n": n}, "tool_call_id": f"c{n}"}
+            result = {"part_kind": kind, "tool_name": "walk", "content": "a wall", "tool_call_id": f"c{n}"}
+            messages += [{"kind": "response", "parts": [call]}, {"kind": "request", "parts": [result]}]
+            yield {"type": "step", "state": {"messages": list(messages)}}
+        yield {"type": "done", "state": {"messages": messages}, "text": "stuck"}
+
+
+@pytest.mark.parametrize("finish", [None, dict], ids=["as stored", "settled"])
+async def test_restore_in_the_middle_of_a_turn_gives_the_lesson_of_its_rest(
+    tmp_path: Path, clock: Clock, finish: Any
+) -> None:
+    agent = Stumbling()
+    agent.finish = finish
+    async with open_service(tmp_path / "data", agent=agent, clock=clock) as service:
+        await service.threads.create_account(ANN.account, ANN.name, clock())
+        thread = await service.rewind.create_thread(ANN)
+        await service.turns.ask(ANN, thread.id, "go")
+        second = (await service.rewind.list_steps(ANN, thread.id)).steps[1]
+
+        rewound = await service.rewind.restore(ANN, thread.id, second.step.id)
+
+    assert rewound.lesson is not None
+    assert rewound.lesson.splitlines()[1:3] == ["It tried:", '- walk {"n": 2}: failed: a wall']

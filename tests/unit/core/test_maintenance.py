@@ -140,8 +140,14 @@ async def test_look_does_nothing_with_auto_maintain_off(service: Turnback, clock
 
 async def test_last_success_outlives_the_process(service: Turnback, clock: Clock) -> None:
     await service.maintenance.run()
+    service.metrics.cleanup_last_success.set(0)
     again = maintenance_with(service, service.steps, clock)
-    assert await again.last_success() == await service.maintenance.last_success()
+    last = await again.last_success()
+    assert last == await service.maintenance.last_success()
+    assert last is not None
+    await again.look()
+    shown = service.metrics.registry.get_sample_value("turnback_cleanup_last_success_timestamp_seconds")
+    assert shown == last.timestamp()
 
 
 async def test_chat_with_a_running_turn_keeps_its_steps(

@@ -16,11 +16,15 @@ from turnback.core.errors import (
     NothingToUndo,
     SnapshotTruncated,
     StepGone,
+    StoreUnavailable,
 )
-from turnback.core.models import Action, Outcome, Thread
+from turnback.core.models import Action, Outcome, Position, Spent, State, Thread, ThreadId
 from turnback.core.policy import Budgets, TimeTravel
 from turnback.core.recording import Report
 from turnback.core.service import Turnback
+from turnback.core.state.codec import encode
+from turnback.core.steps.store import Usage
+from turnback.core.threads.store import NewTurn
 
 Say = Callable[[str], Awaitable[str]]
 
@@ -436,6 +440,21 @@ async def test_record_continues_the_thread_and_refuses_to_go_below(service: Turn
     assert told_back.turn_index == 1
 
 
+async def test_recorded_state_reads_back_whole_and_a_restore_of_it_is_scrubbed(
+    service: Turnback, thread: Thread
+) -> None:
+    told: dict[str, object] = {"messages": [{"role": "user", "content": "hi"}], "chat_id": 5, "deep": {"user_id": 1}}
+    step = await service.rewind.record(ANN, thread.id, Report(turn_index=1, iteration=0, state=told))
+    await service.rewind.record(ANN, thread.id, Report(turn_index=2, iteration=0, state={"messages": []}))
+    assert step.id is not None
+
+    shown = await service.rewind.show(ANN, thread.id, step.id)
+    await service.rewind.restore(ANN, thread.id, step.id)
+
+    assert shown.state == told
+    assert await state(service, thread) == {"messages": told["messages"], "deep": {}}
+
+
 async def test_what_was_done_and_refused_is_audited(service: Turnback, thread: Thread, say: Say) -> None:
     await say("one")
     await say("two")
@@ -453,3 +472,102 @@ async def test_what_was_done_and_refused_is_audited(service: Turnback, thread: T
         second,
     )
     assert (refused.outcome, refused.code, refused.account) == (Outcome.REFUSED, "not_found", BOB.account)
+
+
+async def test_what_was_set_aside_goes_with_its_last_step(
+    service: Turnback, thread: Thread, say: Say, rules: Rules
+) -> None:
+    rules.value = TimeTravel(budgets=Budgets(max_snapshots=3))
+    await say("one")
+    await say("left behind")
+    await service.rewind.undo(ANN, thread.id)
+    await say("two")
+    everything = [row.text for row, _ in await service.rewind.transcript(ANN, thread.id, everything=True)]
+    assert "left behind" in everything
+
+    for text in ("three", "four", "five"):
+        await say(text)
+
+    everything = [row.text for row, _ in await service.rewind.transcript(ANN, thread.id, everything=True)]
+    assert "left behind" not in everything
+    assert "one" in everything
+
+
+def talked(number: int, tool: str | None = None) -> list[dict[str, object]]:
+    """The messages of one turn of an agent elsewhere."""
+    call = {"id": f"c{number}", "type": "function", "function": {"name": tool, "arguments": '{"to": "x"}'}}
+    tools: list[dict[str, object]] = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call["id"], "content": "ok"},
+    ]
+    answer: dict[str, object] = {"role": "assistant", "content": f"a{number}"}
+    return [{"role": "user", "content": f"q{number}"}, *(tools if tool else ()), answer]
+
+
+async def test_tool_calls_of_recorded_steps_are_listed_as_staying(service: Turnback, thread: Thread) -> None:
+    one, two = talked(1), talked(2, "send_mail")
+    first = await service.rewind.record(ANN, thread.id, Report(turn_index=1, iteration=0, state={"messages": one}))
+    await service.rewind.record(ANN, thread.id, Report(turn_index=2, iteration=3, state={"messages": one + two}))
+    assert first.id is not None
+
+    told = await service.rewind.restore(ANN, thread.id, first.id)
+
+    assert [(e.tool, e.args, e.turn_index, e.number) for e in told.effects] == [("send_mail", {"to": "x"}, 2, 4)]
+
+
+async def test_what_recorded_steps_cost_stays_spent(service: Turnback, thread: Thread) -> None:
+    for iteration, tokens in enumerate((10, 25)):
+        state = {"messages": talked(1), "cost": {"tokens": tokens, "usd": tokens / 100}}
+        await service.rewind.record(ANN, thread.id, Report(turn_index=1, iteration=iteration, state=state))
+    await service.rewind.undo(ANN, thread.id)
+    assert (await service.rewind.thread(ANN, thread.id)).spent == Spent(tokens=25, usd=0.25)
+
+
+async def test_compare_with_now_sees_a_head_that_moved_meanwhile(
+    service: Turnback, thread: Thread, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await say("one")
+    (first,) = await ids(service, thread)
+    new = NewTurn(text="two", summary="two", actor=ANN.account, at=thread.created_at)
+    turn = await service.threads.begin_turn(thread.id, new)
+    await service.threads.commit_step(thread.id, turn.turn_no, encode({"n": 1}))
+    checkpoint = service.threads.checkpoint
+
+    async def moved_first(thread_id: ThreadId, at: Position) -> State | None:
+        monkeypatch.undo()
+        await service.threads.commit_step(thread.id, turn.turn_no, encode({"n": 2}))
+        return await checkpoint(thread_id, at)
+
+    monkeypatch.setattr(service.threads, "checkpoint", moved_first)
+    result = await service.rewind.compare(ANN, thread.id, first)
+    assert {"op": "add", "path": "/n", "value": 2} in result["changes"]
+
+
+async def test_delete_refused_by_the_step_store_stops_no_turn(
+    service: Turnback, thread: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    halted: list[str] = []
+
+    async def out_of_order() -> Usage:
+        raise StoreUnavailable
+
+    async def halt(thread_id: ThreadId) -> None:
+        halted.append(thread_id)
+
+    monkeypatch.setattr(service.steps, "totals", out_of_order)
+    monkeypatch.setattr(service.turns, "halt", halt)
+    with pytest.raises(StoreUnavailable):
+        await service.rewind.delete(ANN, thread.id)
+    assert halted == []
+
+
+async def test_memory_off_refused_by_the_step_store_leaves_it_on(
+    service: Turnback, thread: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def out_of_order() -> Usage:
+        raise StoreUnavailable
+
+    monkeypatch.setattr(service.steps, "totals", out_of_order)
+    with pytest.raises(StoreUnavailable):
+        await service.rewind.set_memory(ANN, thread.id, False)
+    assert (await service.rewind.thread(ANN, thread.id)).memory

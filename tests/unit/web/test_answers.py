@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnback.web.answers import clean, dumps
+from turnback.web.answers import StateAnswer, clean, dumps
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,12 @@ def test_dumps_replaces_lone_surrogates_in_keys_and_values() -> None:
 
 def test_dumps_keeps_whole_emoji_beside_a_lone_surrogate() -> None:
     assert json.loads(dumps("😀\ud83d")) == "😀\ufffd"
+
+
+@pytest.mark.parametrize("state", [{}, {"a\udc88": "x \ud83d 😀", "n": 2**70}])
+def test_state_is_answered_to_the_last_character_and_all_else_mended(state: Any) -> None:
+    told = json.loads(StateAnswer({"id": "1", "state": state, "summary": "cut \ud83d"}).body)
+    assert told == {"id": "1", "state": state, "summary": "cut \ufffd"}
 
 
 def test_dumps_goes_deep() -> None:

@@ -141,6 +141,14 @@ async def test_another_file_put_in_its_place_is_used(store: SqliteStepStore, pat
     assert await ids(store) == [there.id, again.id]
 
 
+async def test_the_first_step_in_a_new_file_is_saved(store: SqliteStepStore, path: Path) -> None:
+    """What was remembered of the old file does not hold in the new one."""
+    await save(store)
+    path.rename(path.with_name("aside"))
+    step = await save(store, state(3))
+    assert await store.state(THREAD, step.id) == state(3)
+
+
 async def test_a_locked_file_is_unavailable_and_heals(store: SqliteStepStore, path: Path) -> None:
     first = await save(store)
     holder = sqlite3.connect(path, isolation_level=None)

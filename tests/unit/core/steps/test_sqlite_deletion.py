@@ -129,13 +129,35 @@ async def test_a_reader_that_stays_does_not_hang_a_clear_and_the_rest_goes_later
     assert hits(path) > 0, "the reader still sees the old steps"
     reader.close()
     await save(store, thread_id=OTHER)
-    await store.settle()
+    await store.disk()
     assert hits(path) == 0
 
 
+async def test_a_log_that_a_reader_let_grow_is_cut_after_it(
+    store: SqliteStepStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "JOURNAL_LIMIT", 1_000_000)
+    monkeypatch.setattr(sqlite, "LOOK_AT_LOG", 1)
+    await save(store)
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM step").fetchone()
+    for n in range(40):
+        await save(store, state(n, pad=noise(n, 100_000)))
+    assert (await store.disk()).wal > 1_000_000
+    reader.close()
+    for _ in range(2):
+        await save(store)
+    assert (await store.disk()).wal < 1_000_000
+
+
 async def test_close_leaves_no_thread_behind(path: Path) -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     store = SqliteStepStore(path)
     await save(store)
+    mine = set(threading.enumerate()) - before
+    assert mine
     await store.close()
-    assert threading.active_count() == before
+    for thread in mine:
+        thread.join(5)
+        assert not thread.is_alive()

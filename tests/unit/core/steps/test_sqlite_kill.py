@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
+import asyncio
 import sys
 from pathlib import Path
 
@@ -41,14 +40,15 @@ asyncio.run(main())
 async def test_kill_while_saving_keeps_what_was_acknowledged(tmp_path: Path, after: int) -> None:
     path = tmp_path / "steps.db"
     tests = Path(__file__).parents[3]
-    child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(path)], cwd=tests, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": "."}
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", CHILD, str(path), cwd=tests, stdout=asyncio.subprocess.PIPE, env={"PYTHONPATH": "."}
     )
     assert child.stdout is not None
-    with child:
-        acknowledged = [child.stdout.readline().split() for _ in range(after)]
-        child.send_signal(signal.SIGKILL)
-        acknowledged += [line.split() for line in child.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+    acknowledged = [(await child.stdout.readline()).decode().split() for _ in range(after)]
+    child.kill()
+    rest = (await child.stdout.read()).decode()
+    acknowledged += [line.split() for line in rest.splitlines(keepends=True) if line.endswith("\n")]
+    await child.wait()
     store = SqliteStepStore(path)
     try:
         there = set(await ids(store))

@@ -276,3 +276,13 @@ async def test_turn_that_cannot_begin_is_told_to_its_sender_alone(
     monkeypatch.setattr(house.threads, "begin_turn", choosy)
     await house.turns.stop(ANN, THREAD)
     assert [(await house.turns.wait(s)).status for s in (first, second, third)] == ["stopped", "failed", "done"]
+
+
+async def test_done_without_a_state_fails_the_turn_and_frees_the_thread(house: House) -> None:
+    async def careless(stage: Any, state: Any, text: str, context: Any) -> Any:
+        yield {"type": "step", "state": talked(state, "user", text)}
+        yield {"type": "done", "state": None, "text": "x"}
+
+    house.agent.scripts["careless"] = careless
+    assert (await house.turns.ask(ANN, THREAD, "careless")).status == "failed"
+    assert (await house.turns.ask(ANN, THREAD, "next")).status == "done"

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from support.turning import ANN, BOB, THREAD, House, called, until
+from support.turning import ANN, BOB, THREAD, House, called, talked, until
 
 from turnback.core.errors import ApprovalPending, Forbidden, NotFound
 from turnback.core.models import GateStatus, Surface, ThreadId
@@ -189,3 +189,18 @@ async def test_message_that_waits_behind_a_gate_hears_of_its_own_end(house: Hous
     await asyncio.sleep(0)
     await house.turns.decide(ANN, THREAD, asked.gates[0].id, True)
     assert (await waiting).reply == "said two"
+
+
+async def test_gate_without_a_state_does_not_resume_from_that_of_an_earlier_one(house: House) -> None:
+    async def twice(stage: Any, state: Any, text: str, context: Any) -> Any:
+        yield {"type": "gate", "tool": "mail", "args": {}, "id": "one", "state": talked(state, "user", text)}
+        await context.approvals()
+        yield {"type": "gate", "tool": "mail", "args": {}, "id": "two"}
+        await context.approvals()
+
+    house.agent.scripts["twice"] = twice
+    first = await house.turns.ask(ANN, THREAD, "twice")
+    await house.turns.decided(ANN, THREAD, first.gates[0].id, True)
+    running = (await house.thread()).running_turn
+    assert running is not None
+    assert await house.threads.gate_content(THREAD, running) is None

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from support.turning import ANN, THREAD, House, Stage, gated, slow, until
+from support.turning import ANN, THREAD, House, Stage, gated, slow, talked, until
 
 from turnback.core.errors import NotFound
 from turnback.core.models import GateStatus, TurnStatus
@@ -177,3 +177,19 @@ async def test_recover_twice_changes_nothing(house: House) -> None:
     await house.turns.decide(ANN, THREAD, asked.gates[0].id, True)
     await until(lambda: not house.turns.running(THREAD))
     assert len(await house.rows()) == 2
+
+
+async def test_step_numbers_go_on_after_a_restart_of_a_turn_that_learned_facts(house: House) -> None:
+    async def learning(stage: Any, state: Any, text: str, context: Any) -> Any:
+        state = talked(state, "user", text)
+        await context.remember("one")
+        await context.remember("two")
+        yield {"type": "step", "state": state}
+        yield {"type": "gate", "tool": "mail", "args": {}, "id": "g", "state": state}
+        await context.approvals()
+
+    house.agent.scripts["learning"] = learning
+    asked = await house.turns.ask(ANN, THREAD, "learning")
+    await house.restart()
+    await house.turns.decided(ANN, THREAD, asked.gates[0].id, True)
+    assert [draft.iteration for draft in house.captured.drafts] == [0, 1]

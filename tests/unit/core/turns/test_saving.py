@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.turning import ANN, THREAD, House, called, talked
 
-from turnback.core.models import Action, AuditEntry
+from turnback.core.models import Action, AuditEntry, Spent
 from turnback.core.policy import Budgets, TimeTravel
 from turnback.core.state.codec import Encoded, NotEncodable, decode
 
@@ -205,3 +205,26 @@ async def test_turn_of_a_deleted_thread_saves_nothing_more(house: House) -> None
     await house.turns.wait(sent)
     assert len(house.captured.drafts) == 1
     assert await house.threads.find_thread(THREAD) is None
+
+
+@pytest.mark.parametrize("tokens", [10**400, 2**70, float("inf")], ids=["huge", "over a column", "infinite"])
+async def test_senseless_cost_keeps_no_turn_from_ending(house: House, tokens: float) -> None:
+    async def costly(stage: Any, state: Any, text: str, context: Any) -> Any:
+        state = {**talked(state, "user", text), "cost": {"tokens": tokens, "usd": 1}}
+        yield {"type": "step", "state": state}
+        yield {"type": "done", "state": state, "text": "x"}
+
+    house.agent.scripts["costly"] = costly
+    assert (await house.turns.ask(ANN, THREAD, "costly")).status == "done"
+    assert (await house.thread()).spent == Spent(tokens=0, usd=1.0)
+
+
+async def test_names_with_lone_surrogates_can_be_stored(house: House) -> None:
+    async def odd(stage: Any, state: Any, text: str, context: Any) -> Any:
+        yield {"type": "step", "state": talked(state, "user", text), "model": "m\ud800", "tools": ["t\ud800"]}
+        yield {"type": "done", "state": talked(state, "user", text), "text": "x"}
+
+    house.agent.scripts["odd"] = odd
+    await house.turns.ask(ANN, THREAD, "odd")
+    (draft,) = house.captured.drafts
+    assert (draft.model, draft.tools) == ("m\ufffd", ("t\ufffd",))

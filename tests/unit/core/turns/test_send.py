@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from dataclasses import replace
 from typing import Any
 
@@ -233,3 +234,26 @@ async def test_turns_running_counts_what_runs(house: House) -> None:
     await house.turns.stop(ANN, THREAD)
     await house.turns.wait(sent)
     await until(lambda: house.gauge.value == 0)
+
+
+async def test_turn_whose_beginning_could_not_be_announced_runs(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(house.threads, "rename_thread", full)
+    assert (await house.turns.ask(ANN, THREAD, "one")).status == "done"
+    assert (await house.turns.ask(ANN, THREAD, "two")).status == "done"
+
+
+async def test_note_told_twice_reaches_the_agent_once(house: House) -> None:
+    notes: list[str] = []
+
+    async def listen(stage: Any, state: Any, text: str, context: Any) -> Any:
+        notes.extend(context.notes)
+        yield {"type": "done", "state": state, "text": "heard"}
+
+    house.agent.scripts["listen"] = listen
+    for _ in range(2):
+        house.turns.tell(THREAD, "the mail failed")
+    await house.turns.ask(ANN, THREAD, "listen")
+    assert notes == ["the mail failed"]
