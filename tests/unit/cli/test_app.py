@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -167,3 +168,16 @@ def test_steps_list_of_no_data_makes_none(command: Command, here: Path) -> None:
 def test_what_steers_a_terminal_is_not_printed() -> None:
     assert printable("a\x1b[2Jb\u202ec\ud800") == "a\ufffd[2Jb\ufffdc\ufffd"
     assert printable("é 日本 👩‍🚀 ⑂ →") == "é 日本 👩‍🚀 ⑂ →"
+
+
+def test_agent_of_the_working_directory_is_found(command: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (here / "agent_of_mine.py").write_text("class Agent:\n    async def run(self, state, text, context): ...\n")
+    (here / "own.toml").write_text('[agent]\nkind = "agent_of_mine:Agent"\n')
+    code, out, _ = command("check", "--config", "own.toml", "--json")
+    assert code == 0
+    assert {c["name"]: c["ok"] for c in json.loads(out)["checks"] if c["name"] == "agent"} == {"agent": True}
+
+
+def test_backup_that_is_not_there_is_said(command: Command) -> None:
+    assert command("restore-backup", "nowhere.db") == (1, "", "nowhere.db: there is no such file\n")
