@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import structlog
 
 from turnback.cli.options import folder
@@ -38,7 +41,12 @@ async def with_page(loaded: Loaded) -> Loaded:
 
 
 def agent_of(settings: Settings) -> Agent:
-    """The agent that the settings name. Raises Failed with the one line that says why there is none."""
+    """The agent that the settings name. Raises Failed with the one line that says why there is none.
+
+    An admin's own module may lie in the working directory, where `python -m` would find it, too.
+    """
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
     options = AgentOptions(
         model=settings.agent.model,
         base_url=settings.agent.base_url,

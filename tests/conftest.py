@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 import structlog
@@ -19,6 +20,17 @@ def pytest_configure() -> None:
             structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
         ]
     )
+
+
+@pytest.fixture(autouse=True)
+def logs_as_before() -> Iterator[None]:
+    """A command that ran in this process sent the log to a stream that is gone after its test."""
+    root, before = logging.getLogger(), structlog.get_config()
+    handlers, level = root.handlers, root.level
+    yield
+    structlog.configure(**before)
+    root.handlers = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture

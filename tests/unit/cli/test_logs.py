@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 import structlog
@@ -14,14 +13,10 @@ from turnback.cli.logs import configure_logs
 
 
 @pytest.fixture
-def stream() -> Iterator[io.StringIO]:
-    stream, root, before = io.StringIO(), logging.getLogger(), structlog.get_config()
-    handlers, level = root.handlers, root.level
+def stream() -> io.StringIO:
+    stream = io.StringIO()
     configure_logs(stream)
-    yield stream
-    root.handlers = handlers
-    root.setLevel(level)
-    structlog.configure(**before)
+    return stream
 
 
 def lines(stream: io.StringIO) -> list[dict[str, object]]:
