@@ -72,7 +72,7 @@ class TurnControl(Protocol):
         ...
 
     def return_waiting(self, thread_id: ThreadId) -> int:
-        """Give messages that wait for their turn back to their senders; answers how many."""
+        """The head was moved: tell the senders of messages that waited; answers how many."""
         ...
 
     def tell(self, thread_id: ThreadId, note: str) -> None:
@@ -265,10 +265,10 @@ class RewindService(Reading):
         reached = step_id or (told.head.step.id if told.head else None)
         entry = self._journal.entry(actor, action, thread.id, reached, head_before=head_before)
         move = Move(to=to, returns=returns, content=content, audit=entry, discard=discard)
-        if self.turns is not None:
-            self.turns.return_waiting(thread.id)
         lesson = await self._lesson(view, thread.head, to, content) if action is not Action.REDO else None
         await self._threads.move_head(thread.id, thread.version, move)
+        if self.turns is not None:
+            self.turns.return_waiting(thread.id)
         if discard:
             await self._follow_ups.run(thread.id)
         if lesson and self._policy().lessons == "auto" and self.turns is not None:

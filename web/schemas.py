@@ -243,7 +243,7 @@ class Gate(Reply):
 
 class TurnResult(Reply):
     turn_index: int | None
-    status: Literal["done", "approval_pending", "failed", "stopped", "interrupted", "returned"]
+    status: Literal["done", "approval_pending", "failed", "stopped", "interrupted", "returned", "queued"]
     reply: str | None
     gates: list[Gate]
 

@@ -14,7 +14,7 @@ from turnback.core.errors import StepGone
 from turnback.core.lineage import Lineage
 from turnback.core.models import Effect, Position, Spent, Thread, ThreadId, Turn, TurnStatus
 from turnback.core.state.codec import Encoded
-from turnback.core.threads import gates, records, removal, standing, transcript, values
+from turnback.core.threads import gates, records, removal, standing, transcript, values, waiting
 from turnback.core.threads.checkpoints import Checkpoints
 from turnback.core.threads.store import Move, NewTurn, Row, Stale, ThreadView
 from turnback.core.threads.values import micros, text
@@ -46,6 +46,8 @@ def running(db: sqlite3.Connection) -> list[Turn]:
 def begin_turn(db: sqlite3.Connection, checkpoints: Checkpoints, thread_id: ThreadId, new: NewTurn) -> Turn:
     thread = values.get_thread(db, thread_id)
     gates.refuse_if_busy(db, thread)
+    if new.waiting is not None:
+        waiting.take(db, new.waiting)
     start, turn_no = standing.advance(db, thread), standing.take(db, thread_id, "next_turn")
     turn = Turn(
         thread_id=thread_id,
@@ -167,6 +169,7 @@ def move_head(
         checkpoints.put(db, thread_id, move.to, move.content)
     elif not checkpoints.has(db, thread_id, move.to):
         raise StepGone
+    waiting.drop_all(db, thread_id)
     standing.set_returns(db, thread_id, move.returns)
     if move.discard:
         path = Lineage(values.branches(db, thread_id)).path(move.to)

@@ -63,6 +63,7 @@ def merge_accounts(db: sqlite3.Connection, kept: AccountId, gone: AccountId) -> 
     db.execute("DELETE FROM participant WHERE account = ?", (gone,))
     db.execute("UPDATE identity SET account = ? WHERE account = ?", (kept, gone))
     db.execute("UPDATE secret SET account = ? WHERE account = ?", (kept, gone))
+    db.execute("UPDATE waiting SET account = ? WHERE account = ?", (kept, gone))
     db.execute("DELETE FROM account WHERE id = ?", (gone,))
 
 

@@ -1,8 +1,9 @@
 """Making an older copy of turnback.db fit to take the place of the present one.
 
 What was deleted since the copy was made must not come back with it: the tombstones and the audit rows
-of the present file are carried over, and what they name is deleted from the copy. Numbers that the
-present file has given out (epochs, positions, turns) are never given out again.
+of the present file are carried over, and what they name is deleted from the copy. A message that waited
+then and does not now must not run again. Numbers that the present file has given out (epochs, positions,
+turns) are never given out again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ UPDATE thread SET (epoch, next_pos, next_turn, next_branch, next_row) = (
     FROM present.thread p WHERE p.id = thread.id
 ) WHERE id IN (SELECT id FROM present.thread);
 DELETE FROM secret WHERE kind <> 'token' OR digest NOT IN (SELECT digest FROM present.secret);
+DELETE FROM waiting WHERE id NOT IN (SELECT id FROM present.waiting);
 DELETE FROM fact WHERE thread || '/' || id IN (SELECT id FROM tombstone);
 DELETE FROM note WHERE key LIKE 'cleanup.%';
 """

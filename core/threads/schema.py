@@ -7,7 +7,7 @@ may hold lone surrogates, which SQLite's text cannot.
     thread ─┬─ branch, return_ (the redo chain)        where it stands
             ├─ turn ─┬─ row_ (the transcript), fact, effect, gate
             │        └─ checkpoint ── content ── pack_* (see packs)
-            └─ participant, binding, idempotency
+            └─ participant, binding, idempotency, waiting (messages)
 
 `branch.tip` and `turn.end_…` are the newest positions used; they are brought up to date when a turn
 ends, for nobody asks while one runs, and a step must be cheap.
@@ -176,6 +176,17 @@ CREATE TABLE idempotency (
     created_at INTEGER NOT NULL,
     PRIMARY KEY (thread, key)
 ) WITHOUT ROWID;
+
+CREATE TABLE waiting (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    thread TEXT NOT NULL,
+    account TEXT NOT NULL,
+    surface TEXT NOT NULL,
+    name TEXT NOT NULL,
+    identity TEXT,
+    text TEXT NOT NULL
+);
+CREATE INDEX waiting_thread ON waiting (thread);
 """
 
 PEOPLE = """

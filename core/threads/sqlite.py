@@ -18,6 +18,7 @@ from turnback.core.models import (
     BEGINNING,
     Account,
     AccountId,
+    Actor,
     AuditEntry,
     Effect,
     Fact,
@@ -40,11 +41,11 @@ from turnback.core.models import (
 from turnback.core.packs import Packs, load
 from turnback.core.packs.bundle import Bundle
 from turnback.core.state.codec import Encoded
-from turnback.core.threads import gates, heads, opening, people, records, removal, transcript, values
+from turnback.core.threads import gates, heads, opening, people, records, removal, transcript, values, waiting
 from turnback.core.threads.checkpoints import Checkpoints
 from turnback.core.threads.guarded import GuardedDatabase
 from turnback.core.threads.schema import MIGRATIONS
-from turnback.core.threads.store import Claim, FollowUp, Move, NewFork, NewTurn, Row, Secret, ThreadView
+from turnback.core.threads.store import Claim, FollowUp, Move, NewFork, NewTurn, Row, Secret, ThreadView, Waiting
 
 T = TypeVar("T")
 
@@ -179,6 +180,17 @@ class SqliteThreadStore:
 
     async def set_turn_status(self, thread_id: ThreadId, turn_no: int, status: TurnStatus) -> None:
         await self._db.write(lambda db: heads.set_turn_status(db, thread_id, turn_no, status))
+
+    # messages that wait for their turn
+
+    async def add_waiting(self, thread_id: ThreadId, actor: Actor, text: str) -> int:
+        return await self._db.write(lambda db: waiting.add(db, thread_id, actor, text))
+
+    async def waiting(self) -> Sequence[Waiting]:
+        return await self._db.read(waiting.find)
+
+    async def drop_waiting(self, gone: Collection[int]) -> None:
+        await self._db.write(lambda db: waiting.drop(db, gone))
 
     # going back
 

@@ -16,6 +16,7 @@ from turnback.core.lineage import Lineage
 from turnback.core.models import (
     Account,
     AccountId,
+    Actor,
     AuditEntry,
     Branch,
     Effect,
@@ -75,13 +76,27 @@ class ThreadView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTurn:
-    """A turn about to begin. With `turn_index` None it is the one after the head's."""
+    """A turn about to begin. With `turn_index` None it is the one after the head's.
+
+    `waiting` is the id of the message if it had to wait.
+    """
 
     text: str
     summary: str
     actor: AccountId
     at: datetime
     turn_index: int | None = None
+    waiting: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A message that waits for its turn. Its actor is an admin if the account is one now."""
+
+    id: int
+    thread_id: ThreadId
+    actor: Actor
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +204,8 @@ class ThreadStore(Protocol):
         """Begin a turn at the head: allocates turn_no, position and, off a branch's tip, a branch.
 
         Writes the user's row, moves the head to it with the same checkpoint content, ends the redo
-        chain. Raises the refusals TurnRunning and ApprovalPending (they are known only in here).
+        chain; a message that waited waits no more. Raises the refusals TurnRunning and ApprovalPending
+        (they are known only in here), and Stale if that message did not wait.
         """
         ...
 
@@ -241,6 +257,18 @@ class ThreadStore(Protocol):
 
     async def set_turn_status(self, thread_id: ThreadId, turn_no: int, status: TurnStatus) -> None: ...
 
+    # messages that wait for their turn
+    async def add_waiting(self, thread_id: ThreadId, actor: Actor, text: str) -> int:
+        """Keep a message until its turn begins, the head is moved, or it is dropped; answers its id.
+        NotFound if there is no such thread."""
+        ...
+
+    async def waiting(self) -> Sequence[Waiting]:
+        """Those of all threads, in the order in which they came."""
+        ...
+
+    async def drop_waiting(self, gone: Collection[int]) -> None: ...
+
     # going back
     async def checkpoint(self, thread_id: ThreadId, at: Position) -> State | None:
         """The state kept at a position; None where none is (any more). BEGINNING without one is {}."""
@@ -251,7 +279,8 @@ class ThreadStore(Protocol):
         ...
 
     async def move_head(self, thread_id: ThreadId, version: int, move: Move) -> Thread:
-        """Raises TurnRunning, ApprovalPending, Stale, and StepGone where `to` has no checkpoint and gets none."""
+        """Nothing waits for its turn afterwards. Raises TurnRunning, ApprovalPending, Stale, and StepGone
+        where `to` has no checkpoint and gets none."""
         ...
 
     async def fork_thread(self, fork: NewFork) -> Thread:

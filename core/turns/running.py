@@ -209,7 +209,7 @@ class RunningTurn:
                     raise AgentEndedEarly
                 if not self._saver.has_steps:
                     await self._save(self._saver.finish_step(event))
-                self._done = _Done(state=event["state"], text=well_formed(event["text"]))
+                self._done = _Done(state=dict(event["state"]), text=well_formed(event["text"]))
             case _:
                 pass  # a later protocol's events are no reason to fail
 

@@ -2,6 +2,7 @@
 
 A thread is busy from the moment that its turn begins until no message waits; in memory that is a
 lane. What begins a turn holds the thread's lock, which a restore holds from its decision to its end.
+What waits is kept in the store as well, and runs after a restart.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -31,6 +33,7 @@ from turnback.core.turns.values import (
     Gauge,
     Parts,
     Progress,
+    ResultStatus,
     RewindControl,
     Rights,
     Sent,
@@ -51,6 +54,7 @@ CLOSE_SECONDS = 2.0
 """The same when the whole program ends, which must not take 10 s."""
 
 GATE_GONE = "That approval is no longer waiting."
+LATER = "Turnback stops before your message could run. It runs when Turnback has started again."
 
 _log = structlog.get_logger(__name__)
 
@@ -60,14 +64,22 @@ class _Message:
     actor: Actor
     text: str
     progress: Progress = field(default_factory=Progress)
+    waiting: int | None = None
 
 
 @dataclass(slots=True, eq=False)
 class _Lane:
     thread_id: ThreadId
     current: RunningTurn
-    queue: deque[_Message] = field(default_factory=deque)
+    queue: deque[_Message]
     task: asyncio.Task[None] | None = None
+
+    def empty(self, status: ResultStatus, reply: str = "") -> int:
+        """Tell the senders of all that waits; answers how many there were."""
+        count = len(self.queue)
+        while self.queue:
+            self.queue.popleft().progress.finish(_unrun(self.thread_id, status, reply))
+        return count
 
 
 class Turns:
@@ -151,15 +163,9 @@ class Turns:
         return lane is not None and not lane.current.ended.is_set()
 
     def return_waiting(self, thread_id: ThreadId) -> int:
-        """Give the messages that wait for their turn back to their senders; answers how many."""
+        """Give messages that the store keeps no more back to their senders; answers how many."""
         lane = self._lanes.get(thread_id)
-        if lane is None:
-            return 0
-        waiting = list(lane.queue)
-        lane.queue.clear()
-        for message in waiting:
-            message.progress.finish(_unrun(thread_id, "returned"))
-        return len(waiting)
+        return lane.empty("returned") if lane else 0
 
     def tell(self, thread_id: ThreadId, note: str) -> None:
         """Tell the agent something with the next turn of a thread, such as a lesson; the same only once."""
@@ -177,7 +183,9 @@ class Turns:
     async def halt(self, thread_id: ThreadId) -> None:
         """Stop whatever runs or waits in a thread that goes, and wait until it has ended."""
         self._told.pop(thread_id, None)
-        self.return_waiting(thread_id)
+        if lane := self._lanes.get(thread_id):
+            await self._threads.drop_waiting([m.waiting for m in lane.queue if m.waiting is not None])
+            lane.empty("returned")
         await self._stop(thread_id)
 
     async def decide(self, actor: Actor, thread_id: str, gate_id: str, approve: bool) -> Gate:
@@ -197,24 +205,27 @@ class Turns:
     # beginning and ending
 
     async def recover(self) -> None:
-        """At start: turns that wait at gates go on waiting, all others are closed as interrupted."""
-        for turn in await self._threads.running():
-            if turn.thread_id in self._lanes:
+        """At start: turns at gates go on waiting, others are closed as interrupted; messages wait or run."""
+        left = {turn.thread_id: turn for turn in await self._threads.running()}
+        queues: dict[ThreadId, deque[_Message]] = {thread_id: deque() for thread_id in left}
+        for kept in await self._threads.waiting():
+            queues.setdefault(kept.thread_id, deque()).append(_Message(kept.actor, kept.text, waiting=kept.id))
+        for thread_id, queue in queues.items():
+            if thread_id in self._lanes:
                 continue
-            async with self._locks.hold(turn.thread_id):
-                content = await self._left_content(turn)
-                if content is None:
-                    await self._interrupt(turn)
-                else:
-                    await self._rejoin(turn, content)
+            async with self._locks.hold(thread_id):
+                current = await self._pick_up(left[thread_id]) if thread_id in left else None
+                current = current or await self._next(thread_id, queue)
+                if current is not None:
+                    self._open_lane(thread_id, current, queue)
 
     async def close(self, seconds: float = 2 * CLOSE_SECONDS) -> None:
-        """Stop all turns; those that wait at gates go on after a restart."""
+        """Stop all turns; those that wait at gates go on after a restart, messages that wait run then."""
         self._closing = True
         await self._tasks.settle(CLOSE_SECONDS / 2)
         lanes = list(self._lanes.values())
         for lane in lanes:
-            self.return_waiting(lane.thread_id)
+            lane.empty("queued", LATER)
             self._tasks.start(lane.current.leave(min(seconds / 2, CLOSE_SECONDS)))
         tasks = {lane.task for lane in lanes if lane.task is not None}
         if tasks:
@@ -237,14 +248,15 @@ class Turns:
                 raise StoreUnavailable("Turnback is stopping. Send that again in a moment.")
             lane = self._lanes.get(thread_id)
             if lane is not None:
+                message.waiting = await self._threads.add_waiting(thread_id, message.actor, message.text)
                 lane.queue.append(message)
                 return Sent(turn_index=None, status="queued", progress=message.progress)
             current = await self._begin(thread_id, message)
-            self._open_lane(thread_id, current)
+            self._open_lane(thread_id, current, deque())
             return Sent(turn_index=current.turn.turn_index, status="running", progress=message.progress)
 
-    def _open_lane(self, thread_id: ThreadId, current: RunningTurn) -> None:
-        lane = _Lane(thread_id, current)
+    def _open_lane(self, thread_id: ThreadId, current: RunningTurn, queue: deque[_Message]) -> None:
+        lane = _Lane(thread_id, current, queue)
         self._lanes[thread_id] = lane
         lane.task = asyncio.create_task(self._run_lane(lane))
 
@@ -255,7 +267,7 @@ class Turns:
                 lane.current = following
                 await self._run(following)
                 async with self._locks.hold(lane.thread_id):
-                    following = await self._next(lane)
+                    following = await self._next(lane.thread_id, lane.queue)
                     if following is None:
                         del self._lanes[lane.thread_id]
         finally:
@@ -272,16 +284,22 @@ class Turns:
             if self._gauge:
                 self._gauge.dec()
 
-    async def _next(self, lane: _Lane) -> RunningTurn | None:
-        while lane.queue:
-            message = lane.queue.popleft()
+    async def _next(self, thread_id: ThreadId, queue: deque[_Message]) -> RunningTurn | None:
+        """Begin a turn with the first message that still may; the caller holds the lock."""
+        while queue:
+            message = queue.popleft()
             try:
-                return await self._begin(lane.thread_id, message)
+                await self._rights(message.actor, thread_id, Right.WRITE)
+                return await self._begin(thread_id, message)
             except Refusal as refusal:
-                message.progress.finish(_unrun(lane.thread_id, "failed", refusal.detail))
+                reply = refusal.detail
             except Exception:  # noqa: BLE001 - its sender must hear of it, and the others must get their turn
-                _log.exception("turn cannot begin", thread=lane.thread_id, operation="turn")
-                message.progress.finish(_unrun(lane.thread_id, "failed", "That did not work. Try again."))
+                _log.exception("turn cannot begin", thread=thread_id, operation="turn")
+                reply = "That did not work. Try again."
+            if message.waiting is not None:
+                with suppress(StoreUnavailable):  # then it may run once more after a restart
+                    await self._threads.drop_waiting([message.waiting])
+            message.progress.finish(_unrun(thread_id, "failed", reply))
         return None
 
     async def _begin(self, thread_id: ThreadId, message: _Message) -> RunningTurn:
@@ -289,7 +307,9 @@ class Turns:
         before = await self._view(thread_id)
         voice = await self._voice(before.thread)
         summary = one_line(message.text, SUMMARY_LENGTH)
-        new = NewTurn(text=message.text, summary=summary, actor=message.actor.account, at=self._clock())
+        new = NewTurn(
+            text=message.text, summary=summary, actor=message.actor.account, at=self._clock(), waiting=message.waiting
+        )
         turn = await self._threads.begin_turn(thread_id, new)
         notes = tuple(self._told.pop(thread_id, ()))
         begun = Begun(turn=turn, actor=message.actor, text=message.text, before=before, notes=notes)
@@ -350,11 +370,16 @@ class Turns:
             return None
         return await self._threads.gate_content(turn.thread_id, turn.turn_no)
 
-    async def _interrupt(self, turn: Turn) -> None:
+    async def _pick_up(self, turn: Turn) -> RunningTurn | None:
+        """Go on with a turn, or close it."""
+        content = await self._left_content(turn)
+        if content is not None:
+            return await self._rejoin(turn, content)
         note = Row(role="note", text=INTERRUPTED)
         await self._threads.end_turn(turn.thread_id, turn.turn_no, TurnStatus.INTERRUPTED, (note,), self._clock())
+        return None
 
-    async def _rejoin(self, turn: Turn, content: State) -> None:
+    async def _rejoin(self, turn: Turn, content: State) -> RunningTurn:
         before = await self._view(turn.thread_id)
         thread = before.thread
         gates = _newest(await self._threads.gates(turn.thread_id, turn.turn_no))
@@ -364,7 +389,7 @@ class Turns:
         resumed = Resumed(state=content, gates=gates, iteration=iteration)
         actor = Actor(account=turn.actor, surface=thread.surface)
         begun = Begun(turn=turn, actor=actor, text="", before=before, resumed=resumed)
-        self._open_lane(thread.id, RunningTurn(self._parts, begun, Progress(), await self._voice(thread)))
+        return RunningTurn(self._parts, begun, Progress(), await self._voice(thread))
 
 
 def _newest(gates: Sequence[Gate]) -> tuple[Gate, ...]:
@@ -373,7 +398,5 @@ def _newest(gates: Sequence[Gate]) -> tuple[Gate, ...]:
     return tuple(g for g in gates if g.created_at == last)
 
 
-def _unrun(thread_id: ThreadId, status: str, reply: str = "") -> TurnResult:
-    return TurnResult(
-        thread_id=thread_id, turn_index=None, status="returned" if status == "returned" else "failed", reply=reply
-    )
+def _unrun(thread_id: ThreadId, status: ResultStatus, reply: str) -> TurnResult:
+    return TurnResult(thread_id=thread_id, turn_index=None, status=status, reply=reply)

@@ -18,7 +18,7 @@ from turnback.core.steps.store import StepDraft
 from turnback.core.tasks import Tasks
 from turnback.core.threads.store import Return, ThreadStore
 
-ResultStatus = Literal["done", "failed", "stopped", "interrupted", "approval_pending", "returned"]
+ResultStatus = Literal["done", "failed", "stopped", "interrupted", "approval_pending", "returned", "queued"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,8 @@ class TurnResult:
     """How a turn ended, or that it waits for approvals.
 
     `reply` is the answer, or the line that says why there is none. `notes` are further lines for the
-    people in the chat. `returned`: the message never began a turn, its sender has it back.
+    people in the chat. `returned`: the message never began a turn, its sender has it back. `queued`: it
+    waits still, and runs after a restart.
     """
 
     thread_id: ThreadId

@@ -1,4 +1,4 @@
-"""What every thread store does with people, places, secrets, claims, audit, settings; and with restarts."""
+"""What every thread store does with people, messages that wait, secrets, claims, audit, settings; with restarts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.threads import ANN, BOB, FORK, NOW, TRIP, Talk, entry, later
+from support.threads import ANN, BOB, FORK, NOW, TRIP, Talk, entry, later, new_turn
 
-from turnback.core.models import Account, AccountId, Action, Identity, Outcome, Surface
-from turnback.core.threads.store import Claim, NameTaken, Secret, ThreadStore
+from turnback.core.errors import NotFound, TurnRunning
+from turnback.core.models import Account, AccountId, Action, Actor, Identity, Outcome, Surface
+from turnback.core.threads.store import Claim, NameTaken, Secret, Stale, ThreadStore, Waiting
 
 Reopen = Callable[[], Awaitable[ThreadStore]]
 
@@ -57,6 +58,75 @@ async def test_bind_gives_a_place_one_thread(talk: Talk) -> None:
     assert await store.bound(Surface.TELEGRAM, "chat:1") == FORK
     assert list(await store.places(TRIP)) == [(Surface.SLACK, "C1")]
     assert await store.bound(Surface.DISCORD, "chat:1") is None
+
+
+# messages that wait for their turn
+
+
+WRITER = Actor(account=ANN, surface=Surface.TELEGRAM, name="Ann", identity="telegram:7")
+
+
+async def test_waiting_messages_are_there_after_a_restart_in_order(reopen_threads: Reopen) -> None:
+    threads = await reopen_threads()
+    await threads.create_account(ANN, "ann", NOW)
+    await Talk(threads).start()
+    await Talk(threads, FORK).start()
+    ids = [await threads.add_waiting(thread, WRITER, text) for thread, text in ((TRIP, "b"), (FORK, "a"), (TRIP, "c"))]
+    threads = await reopen_threads()
+    assert list(await threads.waiting()) == [
+        Waiting(id=ids[0], thread_id=TRIP, actor=WRITER, text="b"),
+        Waiting(id=ids[1], thread_id=FORK, actor=WRITER, text="a"),
+        Waiting(id=ids[2], thread_id=TRIP, actor=WRITER, text="c"),
+    ]
+    await threads.drop_waiting(ids[:2])
+    assert [w.text for w in await threads.waiting()] == ["c"]
+
+
+async def test_waiting_message_has_the_rights_of_its_account_now(talk: Talk) -> None:
+    await talk.store.create_account(ANN, "ann", NOW)
+    await talk.store.add_waiting(TRIP, replace(WRITER, admin=True, platform_admin=True), "hi")
+    assert [w.actor for w in await talk.store.waiting()] == [WRITER]
+    await talk.store.set_admin(ANN, True)
+    assert [w.actor for w in await talk.store.waiting()] == [replace(WRITER, admin=True)]
+
+
+async def test_waiting_message_of_a_merged_account_is_the_kept_ones(talk: Talk) -> None:
+    await talk.store.create_account(ANN, "ann", NOW)
+    await talk.store.create_account(BOB, "bob", NOW)
+    await talk.store.add_waiting(TRIP, WRITER, "hi")
+    await talk.store.merge_accounts(BOB, ANN)
+    assert [w.actor.account for w in await talk.store.waiting()] == [BOB]
+
+
+async def test_begin_turn_takes_its_message_once(talk: Talk) -> None:
+    await talk.store.create_account(ANN, "ann", NOW)
+    waiting = await talk.store.add_waiting(TRIP, WRITER, "hi")
+    new = replace(new_turn("hi"), waiting=waiting)
+    running = await talk.begin("other")
+    with pytest.raises(TurnRunning):
+        await talk.store.begin_turn(TRIP, new)
+    assert [w.id for w in await talk.store.waiting()] == [waiting], "what did not begin waits on"
+    await talk.end(running)
+
+    await talk.end(await talk.store.begin_turn(TRIP, new))
+    assert list(await talk.store.waiting()) == []
+    with pytest.raises(Stale):
+        await talk.store.begin_turn(TRIP, new)
+    assert (await talk.view()).thread.running_turn is None
+
+
+async def test_move_head_and_delete_leave_nothing_waiting_in_their_thread(talk: Talk) -> None:
+    await talk.store.create_account(ANN, "ann", NOW)
+    await Talk(talk.store, FORK).start()
+    await talk.turn("one")
+    await talk.store.add_waiting(FORK, WRITER, "elsewhere")
+    await talk.store.add_waiting(TRIP, WRITER, "two")
+    await talk.undo()
+    assert [w.text for w in await talk.store.waiting()] == ["elsewhere"]
+    await talk.store.delete_thread(FORK, entry(Action.DELETE, FORK))
+    assert list(await talk.store.waiting()) == []
+    with pytest.raises(NotFound):
+        await talk.store.add_waiting(FORK, WRITER, "late")
 
 
 # secrets

@@ -16,7 +16,8 @@ import signal
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -68,29 +69,21 @@ OPERATIONS: dict[str, tuple[Operation, TimeTravel, Operation | None]] = {
 }
 
 
-class Opened:
+def opened(folder: Path, policy: TimeTravel, ids: int) -> AbstractAsyncContextManager[Turnback]:
     """A service on a folder, with ids that repeat from run to run."""
-
-    def __init__(self, folder: Path, policy: TimeTravel, ids: int) -> None:
-        numbers = count(ids)
-        self._opening = open_service(
-            folder,
-            agent=Scripted(),
-            policy=lambda: policy,
-            clock=Clock(now=datetime(2026, 3, 1 + ids // 1000, tzinfo=UTC)),
-            new_id=lambda: f"{next(numbers) * 0x9E3779B97F4A7C15 % 16**12:012x}".ljust(32, "e"),
-        )
-
-    async def __aenter__(self) -> Turnback:
-        return await self._opening.__aenter__()
-
-    async def __aexit__(self, *failure: object) -> None:
-        await self._opening.__aexit__(*failure)
+    numbers = count(ids)
+    return open_service(
+        folder,
+        agent=Scripted(),
+        policy=lambda: policy,
+        clock=Clock(now=datetime(2026, 3, 1 + ids // 1000, tzinfo=UTC)),
+        new_id=lambda: f"{next(numbers) * 0x9E3779B97F4A7C15 % 16**12:012x}".ljust(32, "e"),
+    )
 
 
 async def prepare(folder: Path, policy: TimeTravel, before: Operation | None) -> None:
     """A thread with three turns, five steps and a fact."""
-    async with Opened(folder, policy, 1000) as service:
+    async with opened(folder, policy, 1000) as service:
         await service.threads.create_account(ANN.account, ANN.name, datetime(2026, 3, 1, tzinfo=UTC))
         await service.threads.create_thread(THREAD, "Trip", Surface.API, ANN.account, datetime(2026, 3, 1, tzinfo=UTC))
         for text in ("set plan a", "steps 2", "remember tea"):
@@ -101,7 +94,7 @@ async def prepare(folder: Path, policy: TimeTravel, before: Operation | None) ->
 
 async def look(folder: Path, policy: TimeTravel) -> dict[str, Any]:
     """Everything that people can see, after whatever a start repairs; and that the thread still works."""
-    async with Opened(folder, policy, 3000) as service:
+    async with opened(folder, policy, 3000) as service:
         seen: dict[str, Any] = {}
         for thread in await service.rewind.threads(ANN):
             listing = await service.rewind.list_steps(ANN, thread.id, everything=True)
@@ -129,13 +122,13 @@ async def look(folder: Path, policy: TimeTravel) -> dict[str, Any]:
         return seen
 
 
-def in_child(work: Callable[[], Awaitable[Any]], out: Path | None = None) -> int:
+def in_child(work: Callable[[], Coroutine[Any, Any, Any]], out: Path | None = None) -> int:
     """Run in a forked process; answers its exit code, or minus the signal that ended it."""
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            result = asyncio.run(work())  # type: ignore[arg-type]
+            result = asyncio.run(work())
             if out is not None:
                 out.write_text(json.dumps(result))
             code = 0
@@ -168,7 +161,7 @@ class Killer:
 async def attempt(folder: Path, policy: TimeTravel, operation: Operation, stage: int = 0) -> None:
     """Do it, and die at a stage of it (0: do not)."""
     killer = Killer(stage)
-    async with Opened(folder, policy, 2000) as service:
+    async with opened(folder, policy, 2000) as service:
         killer.armed = True
         await operation(service)
         killer.armed = False

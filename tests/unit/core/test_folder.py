@@ -52,7 +52,7 @@ async def test_store_that_breaks_while_the_service_runs_alerts_at_the_next_step(
         await service.threads.create_account(ANN.account, "Ann", Clock()())
         thread = await service.rewind.create_thread(ANN)
         await service.turns.ask(ANN, thread.id, "hello")
-        assert service.alerts.active == ()
+        assert not service.alerts.active
         (tmp_path / "steps.db").unlink()
         (tmp_path / "steps.db").mkdir()
         await service.turns.ask(ANN, thread.id, "again")

@@ -30,7 +30,7 @@ def test_dumps_keeps_whole_emoji_beside_a_lone_surrogate() -> None:
 
 @pytest.mark.parametrize("state", [{}, {"a\udc88": "x \ud83d 😀", "n": 2**70}])
 def test_state_is_answered_to_the_last_character_and_all_else_mended(state: Any) -> None:
-    told = json.loads(StateAnswer({"id": "1", "state": state, "summary": "cut \ud83d"}).body)
+    told = json.loads(bytes(StateAnswer({"id": "1", "state": state, "summary": "cut \ud83d"}).body))
     assert told == {"id": "1", "state": state, "summary": "cut \ufffd"}
 
 

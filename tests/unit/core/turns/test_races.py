@@ -17,12 +17,12 @@ async def restore_to_the_beginning(house: House, begun: asyncio.Event, free: asy
     async with house.locks.hold(THREAD):
         begun.set()
         await free.wait()
-        house.turns.return_waiting(THREAD)
         entry = AuditEntry(
             at=house.time(), account=ANN.account, actor=ANN.name, surface=ANN.surface, action=Action.RESTORE
         )
         move = Move(to=BEGINNING, returns=(), content=None, audit=entry)
         await house.threads.move_head(THREAD, (await house.thread()).version, move)
+        house.turns.return_waiting(THREAD)
 
 
 async def test_message_that_comes_during_a_restore_runs_on_the_new_head(house: House) -> None:
@@ -73,4 +73,5 @@ async def test_message_that_waited_when_a_restore_began_is_returned(house: House
     assert (await house.turns.wait(waiting)).status == "returned"
     assert await house.rows() == []
     assert [e.data["message"]["text"] for e in house.told("message")] == ["slow", "Stopped."]
+    assert list(await house.threads.waiting()) == [], "nor after a restart"
     assert (await house.turns.ask(ANN, THREAD, "three")).turn_index == 1

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.turning import ANN, THREAD, House, Stage, gated, slow, talked, until
+from support.turning import ANN, BOB, THREAD, House, Stage, gated, slow, talked, until
 
 from turnback.core.errors import NotFound
-from turnback.core.models import GateStatus, TurnStatus
+from turnback.core.models import Action, Actor, AuditEntry, GateStatus, Surface, Thread, TurnStatus
+from turnback.core.policy import Right
 from turnback.core.threads.store import NewTurn
 
 INTERRUPTED = "Interrupted by a restart. What was finished is kept."
@@ -38,13 +40,11 @@ async def test_killed_turn_is_closed_as_interrupted(house: House) -> None:
 
 async def test_close_interrupts_what_runs_and_keeps_its_steps(house: House) -> None:
     sent = await house.turns.send(ANN, THREAD, "slow")
-    waiting = await house.turns.send(ANN, THREAD, "two")
     house.agent.go("start")
     await house.agent.reached("middle")
     await house.turns.close()
 
     assert (await house.turns.wait(sent)).status == "interrupted"
-    assert (await house.turns.wait(waiting)).status == "returned"
     assert await last_status(house) is TurnStatus.INTERRUPTED
     assert (await house.state())["messages"][-1]["role"] == "tool"
 
@@ -193,3 +193,112 @@ async def test_step_numbers_go_on_after_a_restart_of_a_turn_that_learned_facts(h
     await house.restart()
     await house.turns.decided(ANN, THREAD, asked.gates[0].id, True)
     assert [draft.iteration for draft in house.captured.drafts] == [0, 1]
+
+
+# messages that waited
+
+
+async def queued(house: House, first: str, *behind: str) -> None:
+    """One message has begun its turn, the others wait."""
+    for text in (first, *behind):
+        await house.turns.send(ANN, THREAD, text)
+
+
+async def ran(house: House) -> None:
+    """All that was begun or waited has ended."""
+    await until(lambda: not house.turns._lanes)
+
+
+async def test_messages_behind_a_killed_turn_run_in_order_after_it_is_closed(house: House) -> None:
+    await queued(house, "slow", "two", "three")
+    kill(house)
+    await house.turns.recover()
+    await ran(house)
+
+    assert await house.rows() == [
+        ("user", "slow"),
+        ("note", INTERRUPTED),
+        ("user", "two"),
+        ("assistant", "said two"),
+        ("user", "three"),
+        ("assistant", "said three"),
+    ]
+    assert list(await house.threads.waiting()) == []
+
+
+async def test_message_behind_a_gate_waits_on_after_a_kill(house: House) -> None:
+    asked = await house.turns.ask(ANN, THREAD, "gated x")
+    await house.turns.send(ANN, THREAD, "two")
+    kill(house)
+    await house.turns.recover()
+    later = await house.turns.send(ANN, THREAD, "three")
+    await house.others_had_time()
+    assert await house.rows() == [("user", "gated x")]
+
+    await house.turns.decide(ANN, THREAD, asked.gates[0].id, True)
+    await house.turns.wait(later)
+    assert [text for role, text in await house.rows() if role == "user"] == ["gated x", "two", "three"]
+
+
+async def test_message_that_waited_at_close_is_kept_and_runs_once(house: House) -> None:
+    await house.turns.send(ANN, THREAD, "slow")
+    waiting = await house.turns.send(ANN, THREAD, "two")
+    await house.restart()
+
+    result = await house.turns.wait(waiting)
+    assert (result.status, result.turn_index) == ("queued", None)
+    assert "runs when Turnback has started again" in result.reply
+    await ran(house)
+    await house.restart()
+    await ran(house)
+    assert [text for role, text in await house.rows() if role == "user"] == ["slow", "two"]
+
+
+async def test_message_of_a_turn_that_had_begun_does_not_run_again_after_a_kill(house: House) -> None:
+    await queued(house, "gated x", "slow")
+    await house.turns.stop(ANN, THREAD)
+    await until(lambda: house.turns.running(THREAD))
+    kill(house)
+    await house.turns.recover()
+    await ran(house)
+    assert (await house.rows())[-2:] == [("user", "slow"), ("note", INTERRUPTED)]
+
+
+async def test_message_whose_sender_may_no_more_is_dropped_after_a_restart(house: House) -> None:
+    await house.threads.create_account(BOB.account, BOB.name, house.time(), admin=True)
+    await house.turns.send(ANN, THREAD, "slow")
+    await house.turns.send(replace(BOB, admin=True), THREAD, "two")
+    await house.turns.send(ANN, THREAD, "three")
+    await house.threads.set_admin(BOB.account, False)
+    await house.restart()
+    await ran(house)
+
+    assert [text for role, text in await house.rows() if role == "user"] == ["slow", "three"]
+    assert list(await house.threads.waiting()) == []
+
+
+async def test_message_runs_after_a_restart_as_who_sent_it(house: House) -> None:
+    seen = []
+
+    async def rights(actor: Actor, thread_id: str, right: Right) -> Thread:
+        seen.append(actor)
+        return await House.rights(house, actor, thread_id, right)
+
+    sender = replace(ANN, surface=Surface.TELEGRAM, identity="telegram:7")
+    await house.turns.send(ANN, THREAD, "slow")
+    await house.turns.send(sender, THREAD, "two")
+    await house.turns.close()
+    house.rights = rights  # type: ignore[method-assign]
+    kill(house)
+    await house.turns.recover()
+    assert seen == [sender]
+
+
+async def test_message_in_a_thread_deleted_meanwhile_is_gone(house: House) -> None:
+    await queued(house, "slow", "two")
+    await house.turns.close()
+    entry = AuditEntry(at=house.time(), account=ANN.account, actor="Ann", surface=ANN.surface, action=Action.DELETE)
+    await house.threads.delete_thread(THREAD, entry)
+    kill(house)
+    await house.turns.recover()
+    assert not house.turns._lanes

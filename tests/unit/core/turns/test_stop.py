@@ -185,4 +185,5 @@ async def test_halt_stops_and_returns_what_waits(house: House) -> None:
     await house.turns.halt(THREAD)
     assert (await house.turns.wait(first)).status == "stopped"
     assert (await house.turns.wait(second)).status == "returned"
+    assert list(await house.threads.waiting()) == []
     await house.turns.halt(THREAD)
