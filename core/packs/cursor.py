@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from turnback.core.packs.manifest import LOGS, Manifest, Range
-from turnback.core.packs.plan import FAN, PIECE, STAYS, Piece
+from turnback.core.packs.plan import STAYS, Piece, Tail
 
 MOST_BYTES = 32 * 1024 * 1024
 """Bytes of values that all cursors together may hold."""
@@ -32,7 +32,7 @@ class Base:
 
 @dataclass(slots=True)
 class Cursor:
-    """One thread's. `open` are the pieces that will be merged, `states` how many there are."""
+    """One thread's. `ends` of its logs; `open` are the pieces that will be merged, `states` how many there are."""
 
     number: int
     next_state: int = 0
@@ -41,24 +41,9 @@ class Cursor:
     ends: list[int] = field(default_factory=lambda: [0, 0, 0])
     open: list[list[Piece]] = field(default_factory=lambda: [[], [], []])
     base: Base | None = None
-    grown: list[list[int]] = field(default_factory=lambda: [[0, 0], [0, 0], [0, 0]])
-    """Pieces and bytes of each log that came since it was last asked what to merge."""
-
-    def add(self, log: int, piece: Piece) -> None:
-        """A new piece at the end of a log."""
-        if piece.level < STAYS:
-            self.open[log].append(piece)
-            grown = self.grown[log]
-            grown[0] += 1
-            grown[1] += piece.raw
-
-    def due(self, log: int) -> bool:
-        """Whether it is worth asking what to merge."""
-        pieces, raw = self.grown[log]
-        if pieces < FAN and raw < PIECE:
-            return False
-        self.grown[log] = [0, 0]
-        return True
+    tails: int = 0
+    tail_bytes: int = 0
+    next_tail: int = 0
 
     @property
     def weight(self) -> int:
@@ -67,10 +52,16 @@ class Cursor:
     def found(self, log: int, pieces: list[Piece]) -> None:
         """Take over what the file has of a log."""
         self.open[log] = [piece for piece in pieces if piece.level < STAYS]
-        fresh = [piece.raw for piece in self.open[log] if piece.level == 0]
-        self.grown[log] = [len(fresh), sum(fresh)]
         if pieces:
             self.ends[log] = max(self.ends[log], pieces[-1].stop)
+
+    def found_tail(self, place: int, tail: Tail) -> None:
+        """Take over a tail, or remember a new one."""
+        self.tails += 1
+        self.tail_bytes += sum(tail.raws)
+        self.next_tail = place + 1
+        for log in LOGS:
+            self.ends[log] = max(self.ends[log], tail.starts[log] + tail.raws[log])
 
     def fits(self, ranges: list[list[Range]]) -> None:
         """Never write below what a state refers to."""

@@ -31,6 +31,11 @@ def pack(data: bytes, level: int = FAST) -> bytes:
     return _ZSTD + small if len(small) < len(data) else _RAW + data
 
 
+def plain(data: bytes) -> bytes:
+    """`data` as `unpack` takes it, not compressed."""
+    return _RAW + data
+
+
 def unpack(frame: bytes) -> bytes:
     """What was given to `pack`. Raises zstandard.ZstdError on a damaged one."""
     view = memoryview(frame)

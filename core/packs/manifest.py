@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 Range = tuple[int, int]
 """From and to (exclusive), as offsets in a log."""
@@ -24,8 +25,7 @@ LOGS = (MESSAGES, FIELDS, BIG)
 _FINISHED, _SUSPECT, _LISTED, _BIG_VALUES = 1, 2, 4, 8
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """One value: its rope, and the log that it lies in."""
 
     log: int
@@ -158,11 +158,16 @@ def decode(data: bytes) -> Manifest:
 def _varints(numbers: Sequence[int]) -> bytes:
     out = bytearray()
     for number in numbers:
-        rest = number
-        while rest > 127:
-            out.append(rest & 127 | 128)
-            rest >>= 7
-        out.append(rest)
+        if number < 128:
+            out.append(number)
+        elif number < 16384:
+            out += bytes((number & 127 | 128, number >> 7))
+        else:
+            rest = number
+            while rest > 127:
+                out.append(rest & 127 | 128)
+                rest >>= 7
+            out.append(rest)
     return bytes(out)
 
 

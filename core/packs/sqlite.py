@@ -19,7 +19,7 @@ from itertools import accumulate
 import xxhash
 
 from turnback.core.models import State
-from turnback.core.packs import frames, tables
+from turnback.core.packs import frames, logs, tables
 from turnback.core.packs.bundle import Bundle
 from turnback.core.packs.cursor import Base, Cursor, Cursors
 from turnback.core.packs.delta import matches
@@ -40,7 +40,7 @@ from turnback.core.packs.manifest import (
     length,
     union,
 )
-from turnback.core.packs.plan import PIECE, Piece, merged, pieces, to_merge
+from turnback.core.packs.plan import Piece
 from turnback.core.packs.tables import SCHEMA
 from turnback.core.state import codec, scrub
 from turnback.core.state.codec import Encoded
@@ -50,7 +50,7 @@ __all__ = ["SCHEMA", "Packs", "Stored"]
 BIG_FROM = 16 * 1024
 """Values of this many bytes have a log of their own."""
 
-COMPARE_FROM = 512
+COMPARE_FROM = 1536
 """Values of this many bytes are compared with their last version when they change."""
 
 SHARED = {MESSAGES: 4096, FIELDS: 128, BIG: 1024}
@@ -70,9 +70,6 @@ SWEEP_AFTER = 16
 
 MARGIN = 96
 """Bytes around new ones that are looked at too when searching for what must not be copied elsewhere."""
-
-JOINED = 64 * 1024
-"""Ranges nearer to each other than this are read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,11 +133,13 @@ class Packs:
         cursor.states, cursor.dropped = len(manifests), 0
         if not manifests:
             tables.remove_all(db, cursor.number)
-            cursor.base, cursor.ends, cursor.open = None, [0, 0, 0], [[], [], []]
+            cursor.base, cursor.ends, cursor.open, cursor.tails = None, [0, 0, 0], [[], [], []], 0
             return
+        if purge:
+            logs.flush(db, cursor)
         for log in LOGS:
             live = union(span for manifest in manifests for span in manifest.ranges(log))
-            if _sweep_log(db, cursor.number, log, live, purge):
+            if logs.sweep(db, cursor.number, log, live, purge):
                 cursor.found(log, tables.all_pieces(db, cursor.number, log))
 
     def drop_thread(self, db: sqlite3.Connection, thread: str) -> None:
@@ -171,8 +170,7 @@ class Packs:
     def read(self, db: sqlite3.Connection, thread: str, ref: bytes) -> State:
         """A state, decoded. Raises KeyError where it is gone."""
         manifest = decode(_manifest(db, thread, ref))
-        number = int.from_bytes(ref, "big") >> tables.STATE_BITS
-        stored = {log: _frames(db, number, log, manifest.ranges(log)) for log in LOGS}
+        stored = logs.stored(db, int.from_bytes(ref, "big") >> tables.STATE_BITS, manifest)
         return codec.decode(*contents(manifest, Pieces(stored)))
 
     # within
@@ -188,6 +186,8 @@ class Packs:
             cursor = Cursor(tables.number_of(db, thread))
             for log in LOGS:
                 cursor.found(log, tables.all_pieces(db, cursor.number, log))
+            for place, tail, _ in tables.tails(db, cursor.number):
+                cursor.found_tail(place, tail)
             cursor.states = tables.count_states(db, cursor.number)
             self._rebase(db, cursor, None)
         return cursor
@@ -239,14 +239,14 @@ class _Saving:
         manifest = Manifest(
             bytes=content.bytes,
             finished=content.finished and not content.truncated,
-            suspect=bool(base and base.manifest.suspect) or any(suspects(part, self._thread) for part in self._checked),
+            suspect=bool(base and base.manifest.suspect) or suspects(b"\n".join(self._checked), self._thread),
             listed=bool(content.messages),
             digest=digest,
             messages=messages,
             keys=keys_value,
             fields=fields,
         )
-        size = sum(self._append(log) for log in LOGS)
+        size = logs.append(self._db, cursor, [b"".join(parts) for parts in self._new])
         state = cursor.number << tables.STATE_BITS | cursor.next_state
         data = encode(manifest)
         tables.add_state(self._db, state, data)
@@ -290,7 +290,7 @@ class _Saving:
             self._look(body, 0, len(body))
             return join([self._add(MESSAGES, body)])
         value = Value(MESSAGES, base.manifest.messages)
-        old = Pieces({MESSAGES: _frames(self._db, self._cursor.number, MESSAGES, list(value.rope))}).text(value)
+        old = Pieces(logs.stored(self._db, self._cursor.number, base.manifest, [MESSAGES])).text(value)
         return self._spliced(old, body, value).rope
 
     def _candidate(self, view: memoryview) -> tuple[int, Manifest] | None:
@@ -360,26 +360,6 @@ class _Saving:
         """Have a new stretch checked, with enough around it that no word is cut."""
         self._checked.append(text[max(0, start - MARGIN) : stop + MARGIN])
 
-    def _append(self, log: int) -> int:
-        """Write what is new in a log, and merge what is due; answers the bytes written."""
-        if not self._new[log]:
-            return 0
-        cursor, size = self._cursor, 0
-        start = cursor.ends[log]
-        data = b"".join(self._new[log])
-        for piece in pieces(start, len(data)):
-            level = frames.SMALL if piece.raw >= PIECE // 4 else frames.FAST
-            frame = frames.pack(data[piece.start - start : piece.stop - start], level)
-            tables.add_piece(self._db, cursor.number, log, piece, frame)
-            size += len(frame) + tables.ROW_BYTES
-            cursor.add(log, piece)
-        cursor.ends[log] = self._at[log]
-        for level in (0, 1) if cursor.due(log) else ():
-            run = to_merge(cursor.open[log], level)
-            if run:
-                cursor.open[log] = merge(self._db, cursor.number, log, cursor.open[log], run)
-        return size
-
 
 def rebase(db: sqlite3.Connection, cursor: Cursor, state: int | None) -> None:
     """Make a state, or the newest, the base of a cursor."""
@@ -394,44 +374,9 @@ def rebase(db: sqlite3.Connection, cursor: Cursor, state: int | None) -> None:
         data = tables.manifest(db, state) or b""
     manifest = decode(data)
     cursor.fits([manifest.ranges(log) for log in LOGS])
-    stored = {log: _frames(db, cursor.number, log, manifest.ranges(log)) for log in (FIELDS, BIG)}
-    parts = Pieces(stored)
+    parts = Pieces(logs.stored(db, cursor.number, manifest, [FIELDS, BIG]))
     _, values = contents(replace(manifest, listed=False), parts)
     cursor.base = Base(state, manifest, tuple(values), parts.text(manifest.keys), values)
-
-
-def merge(db: sqlite3.Connection, number: int, log: int, open_pieces: list[Piece], run: list[Piece]) -> list[Piece]:
-    """Make one piece of a run; answers the open pieces afterwards."""
-    stored = tables.frames(db, number, log, (run[0].start, run[-1].stop))
-    piece = merged(run)
-    frame = frames.pack(b"".join(frames.unpack(data) for _, data in stored), frames.SMALL)
-    tables.remove_pieces(db, number, log, run)
-    tables.add_piece(db, number, log, piece, frame)
-    left = [other for other in open_pieces if other not in run]
-    return sorted([*left, piece] if piece.level < 2 else left, key=lambda p: p.start)
-
-
-def _sweep_log(db: sqlite3.Connection, number: int, log: int, live: list[Range], purge: bool) -> bool:
-    """Free what is not live; answers whether any piece went."""
-    dead: list[Piece] = []
-    wanted = Spans(live)
-    for piece in tables.all_pieces(db, number, log):
-        kept = wanted.covered(piece)
-        if kept == 0:
-            dead.append(piece)
-        elif kept < piece.raw and (purge or (piece.level > 0 and kept * 2 < piece.raw)):
-            _blank(db, number, log, piece, wanted)
-    tables.remove_pieces(db, number, log, dead)
-    return bool(dead)
-
-
-def _blank(db: sqlite3.Connection, number: int, log: int, piece: Piece, wanted: Spans) -> None:
-    """Write a piece anew without what is dead in it."""
-    [(_, frame)] = tables.frames(db, number, log, (piece.start, piece.stop))
-    fresh = frames.pack(wanted.blanked(piece, frames.unpack(frame)), frames.SMALL)
-    if fresh != frame:
-        tables.remove_pieces(db, number, log, [piece])
-        tables.add_piece(db, number, log, piece, fresh)
 
 
 def _manifest(db: sqlite3.Connection, thread: str, ref: bytes) -> bytes:
@@ -443,12 +388,12 @@ def _manifest(db: sqlite3.Connection, thread: str, ref: bytes) -> bytes:
 
 def _bundle(db: sqlite3.Connection, thread: str, ref: bytes, *, only: bool) -> Bundle:
     data = _manifest(db, thread, ref)
-    manifest, number = decode(data), int.from_bytes(ref, "big") >> tables.STATE_BITS
-    stored = {}
-    for log in LOGS:
-        wanted = Spans(union(manifest.ranges(log)))
-        rows = _frames(db, number, log, wanted.ranges)
-        stored[log] = [_only(piece, frame, wanted) for piece, frame in rows] if only else rows
+    manifest = decode(data)
+    stored = logs.stored(db, int.from_bytes(ref, "big") >> tables.STATE_BITS, manifest)
+    if only:
+        for log, rows in stored.items():
+            wanted = Spans(union(manifest.ranges(log)))
+            stored[log] = [_only(piece, frame, wanted) for piece, frame in rows]
     return make_bundle(data, stored)
 
 
@@ -456,22 +401,6 @@ def _only(piece: Piece, frame: bytes, wanted: Spans) -> tuple[Piece, bytes]:
     if wanted.covered(piece) == piece.raw:
         return piece, frame
     return piece, frames.pack(wanted.blanked(piece, frames.unpack(frame)), frames.SMALL)
-
-
-def _frames(db: sqlite3.Connection, number: int, log: int, ranges: list[Range]) -> list[tuple[Piece, bytes]]:
-    """The pieces that hold anything of `ranges`, ascending."""
-    spans: list[Range] = []
-    wanted = Spans(union(ranges))
-    for lo, hi in wanted.ranges:
-        if spans and lo - spans[-1][1] <= JOINED:
-            spans[-1] = (spans[-1][0], hi)
-        else:
-            spans.append((lo, hi))
-    found: dict[int, tuple[Piece, bytes]] = {}
-    for span in spans:
-        for piece, frame in tables.frames(db, number, log, span):
-            found[piece.start] = (piece, frame)
-    return [found[start] for start in sorted(found) if wanted.covered(found[start][0])]
 
 
 def _encoded(bundle: Bundle) -> Encoded:

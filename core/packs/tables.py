@@ -1,7 +1,8 @@
 """The tables of packs, and every statement on them.
 
 Both files of Turnback have them, so that a state can be copied from one to the other as it is
-stored. Where a piece lies is its rowid: thread, log and offset in one number, so that what is read
+stored. What a state adds is one row of pack_tail; some tails together become pieces of the logs,
+rows of pack_blob. Where a piece lies is its rowid: thread, log and offset in one number, so that what is read
 together lies together and needs no index. Triggers keep the bytes of each thread (and, in row 0, of
 all), so that a budget is checked by looking at one row.
 """
@@ -9,10 +10,11 @@ all), so that a budget is checked by looking at one row.
 from __future__ import annotations
 
 import sqlite3
+import struct
 from collections.abc import Iterable, Sequence
 
 from turnback.core.packs.manifest import Range
-from turnback.core.packs.plan import Piece
+from turnback.core.packs.plan import Piece, Tail
 
 SCHEMA = """
 CREATE TABLE pack_thread (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, bytes INTEGER NOT NULL DEFAULT 0);
@@ -20,14 +22,25 @@ CREATE TABLE pack_state (id INTEGER PRIMARY KEY, manifest BLOB NOT NULL);
 CREATE TABLE pack_blob (
     id INTEGER PRIMARY KEY, raw INTEGER NOT NULL, level INTEGER NOT NULL, size INTEGER NOT NULL, data BLOB NOT NULL
 );
+CREATE TABLE pack_tail (id INTEGER PRIMARY KEY, spans BLOB NOT NULL, size INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE pack_secret (seed INTEGER NOT NULL);
 INSERT INTO pack_thread(number, name) VALUES (0, '');
 INSERT INTO pack_secret(seed) VALUES (abs(random()));
 CREATE TRIGGER pack_blob_added AFTER INSERT ON pack_blob BEGIN
-    UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number IN (0, NEW.id >> 38);
+    UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = 0;
+    UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = NEW.id >> 38;
+END;
+CREATE TRIGGER pack_tail_added AFTER INSERT ON pack_tail BEGIN
+    UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = 0;
+    UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = NEW.id >> 38;
+END;
+CREATE TRIGGER pack_tail_removed AFTER DELETE ON pack_tail BEGIN
+    UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number = 0;
+    UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number = OLD.id >> 38;
 END;
 CREATE TRIGGER pack_blob_removed AFTER DELETE ON pack_blob BEGIN
-    UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number IN (0, OLD.id >> 38);
+    UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number = 0;
+    UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number = OLD.id >> 38;
 END;
 """
 
@@ -35,6 +48,8 @@ OFFSET_BITS = 36
 """Bits of an offset in a log: 64 GiB before compression."""
 
 STATE_BITS = 38
+
+_SPANS = struct.Struct("<QQQIII")
 
 ROW_BYTES = 24
 """What a row costs beside its blob, about."""
@@ -145,4 +160,37 @@ def remove_all(db: sqlite3.Connection, number: int) -> None:
     first = number << STATE_BITS
     span = (first, first + (1 << STATE_BITS) - 1)
     db.execute("DELETE FROM pack_state WHERE id BETWEEN ? AND ?", span)
+    db.execute("DELETE FROM pack_tail WHERE id BETWEEN ? AND ?", span)
     db.execute("DELETE FROM pack_blob WHERE id BETWEEN ? AND ?", span)
+
+
+# tails
+
+
+def add_tail(db: sqlite3.Connection, number: int, place: int, tail: Tail, frame: bytes) -> int:
+    """Write a tail; answers the bytes that it takes."""
+    size = len(frame) + ROW_BYTES + _SPANS.size
+    db.execute(
+        "INSERT INTO pack_tail(id, spans, size, data) VALUES (?, ?, ?, ?)",
+        (number << STATE_BITS | place, _SPANS.pack(*tail.starts, *tail.raws), size, frame),
+    )
+    return size
+
+
+def tails(db: sqlite3.Connection, number: int) -> list[tuple[int, Tail, bytes]]:
+    """The tails of a thread, oldest first: place, spans, bytes."""
+    first = number << STATE_BITS
+    rows = db.execute(
+        "SELECT id, spans, data FROM pack_tail WHERE id BETWEEN ? AND ? ORDER BY id",
+        (first, first + (1 << STATE_BITS) - 1),
+    )
+    found = []
+    for row, spans, data in rows:
+        numbers = _SPANS.unpack(spans)
+        found.append((row - first, Tail(numbers[:3], numbers[3:]), data))
+    return found
+
+
+def remove_tails(db: sqlite3.Connection, number: int) -> None:
+    first = number << STATE_BITS
+    db.execute("DELETE FROM pack_tail WHERE id BETWEEN ? AND ?", (first, first + (1 << STATE_BITS) - 1))

@@ -8,52 +8,94 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from turnback.core.packs import Packs
-from turnback.core.policy import THINNING_KEEPS, Budgets, is_thinned
+from turnback.core.policy import MAX_LABELS, THINNING_KEEPS, Budgets, is_thinned
 from turnback.core.steps import rows
+
+HINTS = 4096
+"""Threads of whose newest turn something is remembered."""
+
+BETWEEN = 40
+"""Steps of other turns, saved late, that may lie among a turn's."""
+
+_NEWEST = "SELECT * FROM step WHERE thread = ? ORDER BY seq DESC LIMIT ?"
 
 Gone = tuple[int, int, bytes]
 """Of a step that goes: seq, its thread's number, ref."""
 
 
+@dataclass(slots=True)
+class Hints:
+    """What saves found out and later saves need not ask again; forgotten whenever anything else is done.
+
+    `floor`: no step below it is without a label. `turns`: of a thread's newest turn, its number, not less than
+    how many steps it has, and not less than their highest iteration.
+    """
+
+    floor: int = 0
+    turns: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        self.floor = 0
+        self.turns.clear()
+
+
 class Keeper:
     """Applies the rules after the step `saved` of thread `number` was written."""
 
-    def __init__(self, db: sqlite3.Connection, packs: Packs, number: int, saved: int, budgets: Budgets) -> None:
-        self._db, self._packs, self._number, self._saved, self._budgets = db, packs, number, saved, budgets
+    def __init__(
+        self, db: sqlite3.Connection, packs: Packs, hints: Hints, number: int, saved: int, budgets: Budgets
+    ) -> None:
+        self._db, self._packs, self._hints = db, packs, hints
+        self._number, self._saved, self._budgets = number, saved, budgets
 
-    def apply(self, turn_no: int) -> None:
-        self._thin(turn_no)
+    def apply(self, turn_no: int, iteration: int) -> None:
+        count, highest = self._turn(turn_no, iteration)
+        if count > self._budgets.max_per_turn or highest >= THINNING_KEEPS:
+            self._thin(turn_no)
         counts = dict(self._counters())
         self._limit_counts(counts)
         self._limit_bytes(counts)
 
     # thinning
 
+    def _turn(self, turn_no: int, iteration: int) -> tuple[int, int]:
+        """Not less than how many steps the turn has, and than their highest iteration."""
+        known, count, highest = self._hints.turns.get(self._number, (None, 0, 0))
+        if known == turn_no:
+            count, highest = count + 1, max(highest, iteration)
+        else:
+            count, highest = self._db.execute(
+                f"SELECT count(*), max(iteration) FROM ({_NEWEST}) WHERE turn_no = ?", (*self._newest(), turn_no)
+            ).fetchone()
+        if len(self._hints.turns) >= HINTS:
+            self._hints.turns.clear()
+        self._hints.turns[self._number] = (turn_no, count, highest)
+        return count, highest
+
     def _thin(self, turn_no: int) -> None:
         most = self._budgets.max_per_turn
-        count, highest = self._db.execute(
-            "SELECT count(*), max(iteration) FROM step WHERE thread = ? AND turn_no = ?", (self._number, turn_no)
-        ).fetchone()
-        if count <= most and highest < THINNING_KEEPS:
-            return
         turn = self._db.execute(
-            "SELECT seq, ref, iteration + 1, label_key IS NOT NULL FROM step"
-            " WHERE thread = ? AND turn_no = ? AND kind = 'step' ORDER BY seq",
-            (self._number, turn_no),
+            f"SELECT seq, ref, iteration + 1, label_key IS NOT NULL FROM ({_NEWEST})"
+            " WHERE turn_no = ? AND kind = 'step' ORDER BY seq",
+            (*self._newest(), turn_no),
         ).fetchall()
         gone = surplus([(number, bool(labelled)) for _, _, number, labelled in turn], most)
         self._remove([(turn[at][0], self._number, turn[at][1]) for at in gone if turn[at][0] != self._saved])
+
+    def _newest(self) -> tuple[int, int]:
+        """What a turn's steps are looked for in: the turn that is saved is the thread's newest."""
+        return self._number, min(self._budgets.max_per_turn, self._budgets.max_snapshots) + MAX_LABELS + BETWEEN
 
     # budgets
 
     def _counters(self) -> Iterator[tuple[int, tuple[int, int]]]:
         """Steps and bytes of the thread, and under 0 of all."""
-        for number, steps, size in self._db.execute(
-            "SELECT number, steps, bytes FROM pack_thread WHERE number IN (0, ?)", (self._number,)
-        ):
-            yield number, (steps, size)
+        for number in (0, self._number):
+            [counted] = self._db.execute("SELECT steps, bytes FROM pack_thread WHERE number = ?", (number,))
+            yield number, counted
 
     def _limit_counts(self, counts: dict[int, tuple[int, int]]) -> None:
         over = counts[self._number][0] - self._budgets.max_snapshots
@@ -62,8 +104,9 @@ class Keeper:
             counts.update(self._counters())
         over = counts[0][0] - self._budgets.max_global_snapshots
         if over > 0:
-            self._remove(self._oldest("label_key IS NULL", (), over))
-            counts.update(self._counters())
+            gone = self._oldest("label_key IS NULL AND seq >= ?", (self._hints.floor,), over)
+            self._hints.floor = gone[-1][0] if gone else 0
+            self._remove(gone)
 
     def _limit_bytes(self, counts: dict[int, tuple[int, int]]) -> None:
         """The oldest go until the rest fits; what is shared with newer ones is not freed by that."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -21,6 +21,10 @@ from turnback.core.errors import StoreUnavailable
 from turnback.core.packs import Damaged
 from turnback.core.sqlite import Database, Migration, NewerSchema
 from turnback.core.steps import schema
+from turnback.core.steps.checkpointing import Checkpointer
+
+CACHE = 16 * 1024
+"""KiB of pages that the writing connection keeps: saves of many threads touch many."""
 
 _MAGIC = b"SQLite format 3\x00"
 
@@ -38,13 +42,21 @@ def unavailable() -> Iterator[None]:
 
 
 class Door:
-    """Gives the open database, or raises what keeps it shut."""
+    """Gives the open database, or raises what keeps it shut. `on_open` is called whenever it was opened (anew)."""
 
-    def __init__(self, path: Path, migrations: Sequence[Migration], durability: Literal["normal", "full"]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        migrations: Sequence[Migration],
+        durability: Literal["normal", "full"],
+        on_open: Callable[[], None] = lambda: None,
+    ) -> None:
         self.path = path
         self._migrations = migrations
         self._durability: Literal["normal", "full"] = durability
+        self._on_open = on_open
         self._database: Database | None = None
+        self._checkpointer: Checkpointer | None = None
         self._opening: asyncio.Task[Database] | None = None
         self._probe: int | None = None
         self._file: tuple[int, int] | None = None
@@ -60,12 +72,20 @@ class Door:
             self._opening.add_done_callback(self._opened)
         return await asyncio.shield(self._opening)
 
+    @property
+    def checkpointer(self) -> Checkpointer:
+        """That of the database that is or was open last."""
+        assert self._checkpointer is not None, "asked for once the database is open"
+        return self._checkpointer
+
     async def close(self) -> None:
         """Let go of the file."""
         if self._opening is not None:
             await asyncio.wait([self._opening])
         database, self._database = self._database, None
         try:
+            if self._checkpointer is not None:
+                await self._checkpointer.close()
             if database is not None:
                 await database.close()
         finally:
@@ -77,12 +97,16 @@ class Door:
         database = await Database.open(self.path, self._migrations, durability=self._durability)
         try:
             await database.read(schema.check)
+            await database.outside(lambda db: db.execute(f"PRAGMA cache_size = -{CACHE}").fetchone())
             self._probe = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
             found = os.fstat(self._probe)
+            self._checkpointer = Checkpointer(database)
+            await self._checkpointer.start()
         except BaseException:
             await database.close()
             raise
         self._file = (found.st_dev, found.st_ino)
+        self._on_open()
         self._database = database
         return database
 

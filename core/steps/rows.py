@@ -15,6 +15,8 @@ from turnback.core.steps.store import StepDraft, Usage
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
+_KINDS = {kind.value: kind for kind in StepKind}
+
 _SHOWN = (
     "seq, id, branch, pos, turn_index, turn_no, iteration, created_at, model, kind, summary, tools, message_count,"
     " bytes, stored_bytes, truncated, label, workspace"
@@ -163,25 +165,23 @@ def _batches(items: Sequence[ThreadId]) -> Iterator[Sequence[ThreadId]]:
 
 
 def _step(thread: ThreadId, row: Sequence[Any]) -> Step:
-    (seq, id_, branch, pos, turn_index, turn_no, iteration, created_at, model, kind, summary, tools) = row[:12]
-    (message_count, size, stored, truncated, label, workspace) = row[12:]
     return Step(
-        id=id_,
+        seq=row[0],
+        id=row[1],
         thread_id=thread,
-        seq=seq,
-        at=Position(branch, pos),
-        turn_index=turn_index,
-        turn_no=turn_no,
-        iteration=iteration,
-        created_at=from_microseconds(created_at),
-        model=model,
-        kind=StepKind(kind),
-        summary=summary,
-        tools=tuple(orjson.loads(tools)),
-        message_count=message_count,
-        bytes=size,
-        stored_bytes=stored,
-        truncated=bool(truncated),
-        label=label,
-        workspace=workspace,
+        at=Position(row[2], row[3]),
+        turn_index=row[4],
+        turn_no=row[5],
+        iteration=row[6],
+        created_at=_EPOCH + timedelta(0, 0, row[7]),
+        model=row[8],
+        kind=_KINDS[row[9]],
+        summary=row[10],
+        tools=tuple(orjson.loads(row[11])) if row[11] != "[]" else (),
+        message_count=row[12],
+        bytes=row[13],
+        stored_bytes=row[14],
+        truncated=row[15] != 0,
+        label=row[16],
+        workspace=row[17],
     )

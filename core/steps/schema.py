@@ -41,13 +41,12 @@ CREATE TABLE step (
     ref BLOB NOT NULL
 );
 CREATE UNIQUE INDEX step_id ON step(thread, id);
-CREATE INDEX step_turn ON step(thread, turn_no, iteration);
 CREATE INDEX step_order ON step(thread);
 CREATE UNIQUE INDEX step_label ON step(thread, label_key) WHERE label_key IS NOT NULL;
-CREATE INDEX step_plain ON step(seq) WHERE label_key IS NULL;
 CREATE TABLE fence (thread TEXT PRIMARY KEY, epoch INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TRIGGER step_added AFTER INSERT ON step BEGIN
-    UPDATE pack_thread SET steps = steps + 1, bytes = bytes + NEW.own_bytes WHERE number IN (0, NEW.thread);
+    UPDATE pack_thread SET steps = steps + 1, bytes = bytes + NEW.own_bytes WHERE number = 0;
+    UPDATE pack_thread SET steps = steps + 1, bytes = bytes + NEW.own_bytes WHERE number = NEW.thread;
 END;
 CREATE TRIGGER step_removed AFTER DELETE ON step BEGIN
     UPDATE pack_thread SET steps = steps - 1, bytes = bytes - OLD.own_bytes,
@@ -68,6 +67,7 @@ COLUMNS = {
     "pack_thread": "number name bytes steps labelled",
     "pack_state": "id manifest",
     "pack_blob": "id raw level size data",
+    "pack_tail": "id spans size data",
     "pack_secret": "seed",
 }
 """What every table must have, by the newest migration."""

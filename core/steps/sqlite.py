@@ -1,17 +1,13 @@
 """Steps in one SQLite file, `steps.db`.
 
-Captures that wait for the file are saved together, in one transaction with a savepoint each. A file
-that cannot be used raises `StoreUnavailable` at every call until it can be used again.
+A file that cannot be used raises `StoreUnavailable` at every call until it can be used again.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import sqlite3
-from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -20,11 +16,14 @@ import structlog
 
 from turnback.core.errors import TooManyLabels
 from turnback.core.models import State, Step, StepId, ThreadId
-from turnback.core.packs import Bundle, Packs, tables
+from turnback.core.packs import Bundle, Packs, load, tables
 from turnback.core.policy import MAX_LABELS, Budgets
 from turnback.core.state.codec import Encoded
 from turnback.core.steps import keeping, rows
+from turnback.core.steps.checkpointing import log_size
+from turnback.core.steps.keeping import Hints
 from turnback.core.steps.opening import Door, unavailable
+from turnback.core.steps.queue import Capture, SaveQueue
 from turnback.core.steps.schema import MIGRATIONS
 from turnback.core.steps.store import Disk, StepDraft, Usage
 
@@ -33,38 +32,20 @@ T = TypeVar("T")
 FORGOTTEN = 2**62
 """The epoch that no capture reaches: that of a thread that is gone."""
 
-TOGETHER = 64
-"""Captures in one transaction."""
-
-PURGE_TRIES, PURGE_MILLISECONDS = 8, 250
-"""How often, and how long each time, a purge waits for readers of other processes."""
-
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """A capture that waits for its turn."""
-
-    draft: StepDraft
-    content: Encoded | Bundle
-    budgets: Budgets
-    done: asyncio.Future[Step | None]
 
 
 class SqliteStepStore:
     """See `StepStore`. Opened by the first call that needs the file."""
 
     def __init__(self, path: Path, *, durability: Literal["normal", "full"] = "normal") -> None:
-        self._door = Door(path, MIGRATIONS, durability)
         self._packs = Packs()
-        self._waiting: deque[_Waiting] = deque()
-        self._saving: asyncio.Task[None] | None = None
-        self._unpurged = False
+        self._door = Door(path, MIGRATIONS, durability, self._undone)
+        self._queue = SaveQueue(self._door, self._save_one, self._undone)
+        self._hints = Hints()
 
     async def close(self) -> None:
-        while self._saving is not None:
-            await asyncio.wait([self._saving])
+        await self._queue.idle()
         await self._door.close()
 
     # saving
@@ -76,59 +57,13 @@ class SqliteStepStore:
         return await self._save(draft, bundle, budgets)
 
     async def _save(self, draft: StepDraft, content: Encoded | Bundle, budgets: Budgets) -> Step | None:
-        waiting = _Waiting(draft, content, budgets, asyncio.get_running_loop().create_future())
-        self._waiting.append(waiting)
-        if self._saving is None:
-            self._save_next()
         with unavailable():
-            return await waiting.done
-
-    def _save_next(self) -> None:
-        self._saving = asyncio.ensure_future(self._save_waiting())
-        self._saving.add_done_callback(self._saved)
-
-    def _saved(self, _task: asyncio.Task[None]) -> None:
-        self._saving = None
-        if self._waiting:
-            self._save_next()
-
-    async def _save_waiting(self) -> None:
-        """Save what waits, together; each one gets its own answer."""
-        taken: list[_Waiting] = []
-        try:
-            database = await self._door.database()
-            answers = await database.write(functools.partial(self._save_all, taken), undone=self._packs.rolled_back)
-        except (sqlite3.Error, OSError, ValueError, RuntimeError) as error:
-            for waiting in taken or [self._waiting.popleft() for _ in range(len(self._waiting))]:
-                _answer(waiting.done, error)
-            return
-        for waiting, answer in zip(taken, answers, strict=True):
-            _answer(waiting.done, answer)
-
-    def _save_all(self, taken: list[_Waiting], db: sqlite3.Connection) -> list[Step | Exception | None]:
-        while self._waiting and len(taken) < TOGETHER:
-            taken.append(self._waiting.popleft())
-        if len(taken) == 1:
-            return [self._save_one(db, taken[0])]
-        return [self._save_apart(db, waiting) for waiting in taken]
-
-    def _save_apart(self, db: sqlite3.Connection, waiting: _Waiting) -> Step | Exception | None:
-        """Save one of several: if it fails, the others stay."""
-        db.execute("SAVEPOINT one")
-        try:
-            step = self._save_one(db, waiting)
-        except Exception as error:
-            self._packs.rolled_back()
-            if not db.in_transaction:  # SQLite gave the whole transaction up, as when the disk is full
-                raise
-            db.execute("ROLLBACK TO one")
-            db.execute("RELEASE one")
-            return error
-        db.execute("RELEASE one")
+            step = await self._queue.save(Capture(draft, content, budgets))
+            await self._door.checkpointer.saved()
         return step
 
-    def _save_one(self, db: sqlite3.Connection, waiting: _Waiting) -> Step | None:
-        draft, content = waiting.draft, waiting.content
+    def _save_one(self, db: sqlite3.Connection, capture: Capture) -> Step | None:
+        draft, content = capture.draft, capture.content
         if draft.epoch < _fence(db, draft.thread_id):
             return None
         stored = self._packs.put(db, draft.thread_id, content)
@@ -142,7 +77,9 @@ class SqliteStepStore:
             truncated=isinstance(content, Encoded) and content.truncated,
             ref=stored.ref,
         )
-        keeping.Keeper(db, self._packs, number, step.seq, waiting.budgets).apply(draft.turn_no)
+        keeping.Keeper(db, self._packs, self._hints, number, step.seq, capture.budgets).apply(
+            draft.turn_no, draft.iteration
+        )
         return step
 
     # looking
@@ -163,10 +100,13 @@ class SqliteStepStore:
 
         return await self._look(thread_id, read)
 
-    async def bundle(self, thread_id: ThreadId, step_id: StepId) -> Bundle | None:
+    async def bundle(self, thread_id: ThreadId, step_id: StepId, *, check: bool = False) -> Bundle | None:
         def read(db: sqlite3.Connection, number: int) -> Bundle | None:
             ref = rows.ref(db, number, step_id)
-            return None if ref is None else self._packs.bundle(db, thread_id, ref)
+            found = None if ref is None else self._packs.bundle(db, thread_id, ref)
+            if check and found is not None:
+                load(found)
+            return found
 
         return await self._look(thread_id, read)
 
@@ -290,12 +230,9 @@ class SqliteStepStore:
     async def _purge(self) -> None:
         """Empty the write-ahead log, so that nothing deleted is left in it."""
         with unavailable():
-            database = await self._door.database()
-            for _ in range(PURGE_TRIES):
-                if await database.outside(_truncate_log):
-                    self._unpurged = False
-                    return
-        self._unpurged = True
+            await self._door.database()
+            if await self._door.checkpointer.truncate():
+                return
         _log.warning("deleted text stays in the write-ahead log until its readers are done")
 
     # the file
@@ -306,31 +243,40 @@ class SqliteStepStore:
             (size,) = db.execute("PRAGMA page_size").fetchone()
             return int(pages * size)
 
+        unused = await self._read(free)
+        if self._door.checkpointer.unpurged:
+            await self._purge()
         with unavailable():
-            path = self._door.path
-            unused = await self._read(free)
-            return Disk(size=_size(path), wal=_size(path.with_name(path.name + "-wal")), free=unused)
+            return Disk(size=self._door.path.stat().st_size, wal=log_size(self._door.path), free=unused)
 
     async def compact(self, max_pages: int) -> int:
         def vacuum(db: sqlite3.Connection) -> int:
             (before,) = db.execute("PRAGMA freelist_count").fetchone()
-            db.execute(f"PRAGMA incremental_vacuum({int(max_pages)})").fetchall()
+            db.executescript(f"PRAGMA incremental_vacuum({int(max_pages)})")  # `execute` stops after the first page
             (left,) = db.execute("PRAGMA freelist_count").fetchone()
             if 0 < left < before:
                 return int(left)
-            _truncate_log(db)
             return 0
 
         with unavailable():
             database = await self._door.database()
-            return await database.outside(vacuum)
+            left = await database.outside(vacuum)
+            if not left:
+                await self._door.checkpointer.truncate()
+            return left
 
     # within
 
     async def _write(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         with unavailable():
             database = await self._door.database()
-            return await database.write(fn, undone=self._packs.rolled_back)
+            self._hints.forget()
+            return await database.write(fn, undone=self._undone)
+
+    def _undone(self) -> None:
+        """Nothing of a transaction was kept: forget what was remembered of it."""
+        self._packs.rolled_back()
+        self._hints.forget()
 
     async def _read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         with unavailable():
@@ -347,15 +293,6 @@ class SqliteStepStore:
         return await self._read(read)
 
 
-def _answer(future: asyncio.Future[Step | None], answer: Step | Exception | None) -> None:
-    if future.done():
-        return  # whoever asked was cancelled
-    if isinstance(answer, Exception):
-        future.set_exception(answer)
-    else:
-        future.set_result(answer)
-
-
 def _fence(db: sqlite3.Connection, thread_id: ThreadId) -> int:
     row = db.execute("SELECT epoch FROM fence WHERE thread = ?", (thread_id,)).fetchone()
     return 0 if row is None else int(row[0])
@@ -366,22 +303,3 @@ def _raise_fence(db: sqlite3.Connection, thread_id: ThreadId, epoch: int) -> Non
         "INSERT INTO fence(thread, epoch) VALUES (?, ?) ON CONFLICT DO UPDATE SET epoch = max(epoch, excluded.epoch)",
         (thread_id, epoch),
     )
-
-
-def _truncate_log(db: sqlite3.Connection) -> bool:
-    """Move the log into the file and empty it; False while another connection reads in it."""
-    (before,) = db.execute("PRAGMA busy_timeout").fetchone()
-    db.execute(f"PRAGMA busy_timeout = {PURGE_MILLISECONDS}")
-    try:
-        (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
-            raise
-        return False
-    finally:
-        db.execute(f"PRAGMA busy_timeout = {before}")
-    return not busy
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0

@@ -89,8 +89,11 @@ class StepStore(Protocol):
         """A step's state; None if the step is gone."""
         ...
 
-    async def bundle(self, thread_id: ThreadId, step_id: StepId) -> Bundle | None:
-        """A step's state as stored, to be copied elsewhere; None if the step is gone."""
+    async def bundle(self, thread_id: ThreadId, step_id: StepId, *, check: bool = False) -> Bundle | None:
+        """A step's state as stored, to be copied elsewhere; None if the step is gone.
+
+        With `check` it is decoded once, so that StoreUnavailable tells of a damaged one.
+        """
         ...
 
     async def set_label(self, thread_id: ThreadId, step_id: StepId, label: str | None) -> Step | None:

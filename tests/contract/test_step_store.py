@@ -300,7 +300,7 @@ async def test_a_thread_stays_within_its_bytes(store: StepStore) -> None:
 async def test_bytes_are_freed_oldest_first_until_it_fits_even_labelled_ones(store: StepStore) -> None:
     saved = [await save(store, {"scratchpad": noise(n, 60_000)}) for n in range(5)]
     await store.set_label(T, saved[0].id, "old")
-    last = await save(store, {"scratchpad": noise(9, 60_000)}, Budgets(max_thread_bytes=190_000))
+    last = await save(store, {"scratchpad": noise(9, 60_000)}, Budgets(max_thread_bytes=150_000))
     rest = await ids(store)
     assert rest == [step.id for step in [*saved, last]][-len(rest) :]
     assert saved[0].id not in rest

@@ -45,7 +45,8 @@ def state(number: int = 1, **more: Any) -> dict[str, Any]:
 
 def noise(seed: int, size: int) -> str:
     """Text that hardly compresses."""
-    value, out = seed * 7919 + 1, []
+    value = seed * 7919 + 1
+    out: list[str] = []
     while len(out) * 8 < size:
         value = value * 6364136223846793005 + 1442695040888963407 & 2**64 - 1
         out.append(f"{value >> 32:08x}")

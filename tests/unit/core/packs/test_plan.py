@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnback.core.packs.plan import FAN, PIECE, STAYS, Piece, merged, pieces, to_merge
+from turnback.core.packs.plan import FAN, MERGE, PIECE, STAYS, Piece, merged, pieces, to_merge
 
 
 def run_of(count: int, raw: int) -> list[Piece]:
@@ -29,7 +29,7 @@ def test_enough_pieces_become_one_that_stays() -> None:
 
 
 def test_enough_bytes_become_one_that_stays() -> None:
-    assert merged(to_merge(run_of(3, PIECE // 2))) == Piece(0, 3 * (PIECE // 2), STAYS)
+    assert merged(to_merge(run_of(3, MERGE // 2))) == Piece(0, 3 * (MERGE // 2), STAYS)
 
 
 def test_pieces_with_a_gap_are_not_merged_together() -> None:

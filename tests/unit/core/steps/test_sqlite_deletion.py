@@ -13,7 +13,7 @@ import zstandard
 from support.steps import OTHER, START, THREAD, noise, save, state
 
 from turnback.core.models import StepId
-from turnback.core.steps import sqlite
+from turnback.core.steps import checkpointing
 from turnback.core.steps.sqlite import SqliteStepStore
 
 MARKER = "PURPLE-OTTER-77"
@@ -119,7 +119,7 @@ async def test_a_bundle_carries_no_deleted_and_no_later_text(store: SqliteStepSt
 async def test_a_reader_that_stays_does_not_hang_a_clear_and_the_rest_goes_later(
     store: SqliteStepStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "PURGE_MILLISECONDS", 10)
+    monkeypatch.setattr(checkpointing, "MILLISECONDS", 10)
     await fill(store)
     reader = sqlite3.connect(path, isolation_level=None)
     reader.execute("BEGIN")
@@ -136,8 +136,9 @@ async def test_a_reader_that_stays_does_not_hang_a_clear_and_the_rest_goes_later
 async def test_a_log_that_a_reader_let_grow_is_cut_after_it(
     store: SqliteStepStore, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "JOURNAL_LIMIT", 1_000_000)
-    monkeypatch.setattr(sqlite, "LOOK_AT_LOG", 1)
+    monkeypatch.setattr(checkpointing, "JOURNAL_LIMIT", 1_000_000)
+    monkeypatch.setattr(checkpointing, "DUE", 500_000)
+    monkeypatch.setattr(checkpointing, "LOOK", 1)
     await save(store)
     reader = sqlite3.connect(path, isolation_level=None)
     reader.execute("BEGIN")
@@ -146,8 +147,8 @@ async def test_a_log_that_a_reader_let_grow_is_cut_after_it(
         await save(store, state(n, pad=noise(n, 100_000)))
     assert (await store.disk()).wal > 1_000_000
     reader.close()
-    for _ in range(2):
-        await save(store)
+    await save(store)
+    await store._door.checkpointer.close()
     assert (await store.disk()).wal < 1_000_000
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from support.steps import THREAD, ids, save, state
 
+from turnback.core.models import StepId
 from turnback.core.steps.sqlite import SqliteStepStore
 
 CHILD = """
 import asyncio, sys
 from pathlib import Path
 from support.steps import MANY, draft, noise, state
-from turnback.core.policy import Budgets
 from turnback.core.state import codec
 from turnback.core.steps.sqlite import SqliteStepStore
 
@@ -23,9 +23,8 @@ async def one(store, worker):
     n = 0
     while True:
         n += 1
-        step = await store.capture(
-            draft(id=f"{worker:016x}{n:016x}", turn_no=n), codec.encode(state(n % 60, n=n, pad=noise(n, 3000))), MANY
-        )
+        made = draft(id=f"{worker + 1:016x}{n:016x}", turn_no=n)
+        step = await store.capture(made, codec.encode(state(n % 60, n=n, pad=noise(n, 3000))), MANY)
         print(step.id, n, flush=True)
 
 async def main():
@@ -54,7 +53,7 @@ async def test_kill_while_saving_keeps_what_was_acknowledged(tmp_path: Path, aft
         there = set(await ids(store))
         for step_id, n in acknowledged:
             assert step_id in there
-            found = await store.state(THREAD, step_id)
+            found = await store.state(THREAD, StepId(step_id))
             assert found is not None
             assert found["n"] == int(n)
         database = await store._door.database()

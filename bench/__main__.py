@@ -1,0 +1,7 @@
+"""`python bench` is `python bench/run.py`."""
+
+import sys
+
+from run import main
+
+sys.exit(main())

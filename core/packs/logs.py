@@ -1,0 +1,154 @@
+"""The logs of a thread in the file: appended to, merged, read, and freed.
+
+What a state appends to all three logs is one row, a tail. Tails are turned into pieces of the single
+logs when there are some, so that each log is read without the others and compresses well.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+
+from turnback.core.packs import frames, tables
+from turnback.core.packs.cursor import Cursor
+from turnback.core.packs.log import Spans
+from turnback.core.packs.manifest import LOGS, Manifest, Range, union
+from turnback.core.packs.plan import DIRECT, FAN, PIECE, STAYS, Piece, Tail, merged, pieces, to_merge
+
+LOOSE = 3 * 1024
+"""Tails of so few bytes are not compressed: they fit in a page, and soon become part of a piece."""
+
+JOINED = 64 * 1024
+"""Ranges nearer to each other than this are read at once."""
+
+
+def append(db: sqlite3.Connection, cursor: Cursor, new: Sequence[bytes]) -> int:
+    """Write what is new in each log, and merge what is due; answers the bytes written."""
+    size = 0
+    small = list(new)
+    for log in LOGS:
+        if len(new[log]) >= DIRECT:
+            flush(db, cursor)
+            size += _add(db, cursor, log, cursor.ends[log], new[log])
+            cursor.ends[log] += len(new[log])
+            small[log] = b""
+            _merge(db, cursor, log)
+    tail = Tail((cursor.ends[0], cursor.ends[1], cursor.ends[2]), (len(small[0]), len(small[1]), len(small[2])))
+    if any(tail.raws):
+        text = b"".join(small)
+        frame = frames.pack(text) if len(text) > LOOSE else frames.plain(text)
+        size += tables.add_tail(db, cursor.number, cursor.next_tail, tail, frame)
+        cursor.found_tail(cursor.next_tail, tail)
+        if cursor.tails >= FAN or cursor.tail_bytes >= PIECE:
+            flush(db, cursor)
+    return size
+
+
+def flush(db: sqlite3.Connection, cursor: Cursor) -> None:
+    """Make pieces of all tails."""
+    if not cursor.tails:
+        return
+    for log, rows in _tails(db, cursor.number).items():
+        start, texts = 0, list[bytes]()
+        for piece, text in rows:
+            if texts and piece.start != start + sum(map(len, texts)):
+                _add(db, cursor, log, start, b"".join(texts))
+                texts = []
+            if not texts:
+                start = piece.start
+            texts.append(text)
+        if texts:
+            _add(db, cursor, log, start, b"".join(texts))
+    tables.remove_tails(db, cursor.number)
+    cursor.tails = cursor.tail_bytes = 0
+    for log in LOGS:
+        _merge(db, cursor, log)
+
+
+def stored(
+    db: sqlite3.Connection, number: int, manifest: Manifest, logs: Iterable[int] = LOGS
+) -> dict[int, list[tuple[Piece, bytes]]]:
+    """The pieces, ascending, that hold anything of a state in these logs; from tails, too."""
+    tails = _tails(db, number)
+    found: dict[int, list[tuple[Piece, bytes]]] = {}
+    for log in logs:
+        wanted = Spans(union(manifest.ranges(log)))
+        rows = dict[int, tuple[Piece, bytes]]()
+        for span in _near(wanted.ranges):
+            for piece, frame in tables.frames(db, number, log, span):
+                rows[piece.start] = (piece, frame)
+        for piece, text in tails[log]:
+            rows[piece.start] = (piece, frames.plain(text))
+        found[log] = [rows[start] for start in sorted(rows) if wanted.covered(rows[start][0])]
+    return found
+
+
+def sweep(db: sqlite3.Connection, number: int, log: int, live: list[Range], purge: bool) -> bool:
+    """Free the pieces of a log that are not live, with `purge` to the last byte; answers whether any went."""
+    dead: list[Piece] = []
+    wanted = Spans(live)
+    for piece in tables.all_pieces(db, number, log):
+        kept = wanted.covered(piece)
+        if kept == 0:
+            dead.append(piece)
+        elif kept < piece.raw and (purge or kept * 2 < piece.raw):
+            _blank(db, number, log, piece, wanted)
+    tables.remove_pieces(db, number, log, dead)
+    return bool(dead)
+
+
+def _blank(db: sqlite3.Connection, number: int, log: int, piece: Piece, wanted: Spans) -> None:
+    """Write a piece anew without what is dead in it."""
+    [(_, frame)] = tables.frames(db, number, log, (piece.start, piece.stop))
+    fresh = frames.pack(wanted.blanked(piece, frames.unpack(frame)), frames.SMALL)
+    if fresh != frame:
+        tables.remove_pieces(db, number, log, [piece])
+        tables.add_piece(db, number, log, piece, fresh)
+
+
+def _add(db: sqlite3.Connection, cursor: Cursor, log: int, start: int, data: bytes) -> int:
+    """Write pieces at the end of a log; answers the bytes that they take."""
+    size = 0
+    for piece in pieces(start, len(data)):
+        level = frames.SMALL if piece.level == STAYS else frames.FAST
+        frame = frames.pack(data[piece.start - start : piece.stop - start], level)
+        tables.add_piece(db, cursor.number, log, piece, frame)
+        size += len(frame) + tables.ROW_BYTES
+        if piece.level < STAYS:
+            cursor.open[log].append(piece)
+    return size
+
+
+def _merge(db: sqlite3.Connection, cursor: Cursor, log: int) -> None:
+    run = to_merge(cursor.open[log])
+    if not run:
+        return
+    rows = tables.frames(db, cursor.number, log, (run[0].start, run[-1].stop))
+    frame = frames.pack(b"".join(frames.unpack(frame) for _, frame in rows), frames.SMALL)
+    tables.remove_pieces(db, cursor.number, log, run)
+    tables.add_piece(db, cursor.number, log, merged(run), frame)
+    cursor.open[log] = cursor.open[log][len(run) :]
+
+
+def _tails(db: sqlite3.Connection, number: int) -> dict[int, list[tuple[Piece, bytes]]]:
+    """By log, what the tails of a thread hold, decompressed."""
+    found: dict[int, list[tuple[Piece, bytes]]] = {log: [] for log in LOGS}
+    for _, tail, frame in tables.tails(db, number):
+        text, at = frames.unpack(frame), 0
+        for log in LOGS:
+            raw = tail.raws[log]
+            if raw:
+                found[log].append((Piece(tail.starts[log], raw, 1), text[at : at + raw]))
+                at += raw
+    return found
+
+
+def _near(ranges: Sequence[Range]) -> list[Range]:
+    """The ranges, those that are near to each other as one."""
+    spans: list[Range] = []
+    for lo, hi in ranges:
+        if spans and lo - spans[-1][1] <= JOINED:
+            spans[-1] = (spans[-1][0], hi)
+        else:
+            spans.append((lo, hi))
+    return spans
