@@ -70,6 +70,12 @@ class Checkpointer:
                 break
         return not self.unpurged
 
+    async def shorten(self) -> None:
+        """Empty a log that somebody kept from being used again, if that is over by now; waits for nobody else."""
+        if self.unpurged or log_size(self._database.path) > JOURNAL_LIMIT:
+            await self.close()
+            await self._move()
+
     async def close(self) -> None:
         """Wait for what was begun."""
         if self._running is not None:

@@ -244,8 +244,7 @@ class SqliteStepStore:
             return int(pages * size)
 
         unused = await self._read(free)
-        if self._door.checkpointer.unpurged:
-            await self._purge()
+        await self._door.checkpointer.shorten()
         with unavailable():
             return Disk(size=self._door.path.stat().st_size, wal=log_size(self._door.path), free=unused)
 
