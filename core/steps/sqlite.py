@@ -16,7 +16,7 @@ import structlog
 
 from turnback.core.errors import TooManyLabels
 from turnback.core.models import State, Step, StepId, ThreadId
-from turnback.core.packs import Bundle, Packs, load, tables
+from turnback.core.packs import Bundle, Packs, tables, verify
 from turnback.core.policy import MAX_LABELS, Budgets
 from turnback.core.state.codec import Encoded
 from turnback.core.steps import keeping, rows
@@ -105,7 +105,7 @@ class SqliteStepStore:
             ref = rows.ref(db, number, step_id)
             found = None if ref is None else self._packs.bundle(db, thread_id, ref)
             if check and found is not None:
-                load(found)
+                verify(found)
             return found
 
         return await self._look(thread_id, read)

@@ -92,7 +92,7 @@ class StepStore(Protocol):
     async def bundle(self, thread_id: ThreadId, step_id: StepId, *, check: bool = False) -> Bundle | None:
         """A step's state as stored, to be copied elsewhere; None if the step is gone.
 
-        With `check` it is decoded once, so that StoreUnavailable tells of a damaged one.
+        With `check` its bytes are looked at, so that StoreUnavailable tells of a damaged one.
         """
         ...
 
