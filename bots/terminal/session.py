@@ -6,6 +6,7 @@ It knows nothing of keys or colours, so that scripts and people drive the same t
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -131,8 +132,11 @@ class Session:
             if isinstance(parsed, Switch):
                 await self._switch(parsed.thread)
                 return
-            reply = await self._client.command(self.thread, line)
-            self._quiet_until = asyncio.get_running_loop().time() + SETTLE_SECONDS
+            self._quiet_until = math.inf  # what happens now is this command's own doing
+            try:
+                reply = await self._client.command(self.thread, line)
+            finally:
+                self._quiet_until = asyncio.get_running_loop().time() + SETTLE_SECONDS
             self._show_reply(reply)
             if isinstance(parsed, Answer | Delete):
                 await self._leave_if_gone()

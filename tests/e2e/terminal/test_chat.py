@@ -106,6 +106,7 @@ def test_a_script_talks_lists_restores_and_brings_back(talk: Talk) -> None:
     assert f"Back at turn 2, step 1 ({second}): two" in said
     assert "/1 Bring back" in said
     assert "Brought back. Now at turn 1" in said
+    assert "from elsewhere" not in said
 
 
 def test_answers_stand_in_order_between_the_lines_of_a_script(talk: Talk) -> None:
