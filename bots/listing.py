@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Any
 
 from turnback.bots.replies import Button, Option, Reply, Select
-from turnback.bots.telling import counted, did, moment, short, size, step_line, value_text, where, where_and_id
+from turnback.bots.telling import did, moment, short, size, step_line, value_text, where, where_and_id
 from turnback.bots.words import printable, printable_lines
 from turnback.core.answers import Listing, StepDetail
 from turnback.core.models import StepView, TurnView
 from turnback.core.policy import Budgets
+from turnback.core.text import counted
 
 PAGE = 20
 """Steps on a page of a list."""

@@ -1,4 +1,4 @@
-"""Small pieces of what is said: times, sizes, counts, steps and their marks. Pure functions."""
+"""Small pieces of what is said: times, sizes, steps and their marks. Pure functions."""
 
 from __future__ import annotations
 
@@ -37,11 +37,6 @@ def size(count: int) -> str:
     if count < _KIB:
         return f"{count} B"
     return f"{round(count / _KIB)} KB" if count < _MIB else f"{count / _MIB:.1f} MB"
-
-
-def counted(n: int, noun: str) -> str:
-    """`1 step`, `2 steps`."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def short(step_id: str) -> str:

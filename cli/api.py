@@ -65,8 +65,10 @@ class Api:
         ref = ref.strip().lower()
         if len(ref) == 32:
             return ref
+        if len(ref) < SHORTEST:
+            raise Failed(f"give at least {SHORTEST} characters of a chat's id; see `turnback steps list`")
         found = [thread.id for thread in await _threads(self._data) if thread.id.startswith(ref)]
-        if len(found) != 1 or len(ref) < SHORTEST:
+        if len(found) != 1:
             raise Failed(f"{len(found) or 'no'} chats begin with {ref!r}; see `turnback steps list`")
         return found[0]
 

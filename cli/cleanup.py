@@ -11,6 +11,7 @@ from turnback.cli.api import connect
 from turnback.cli.options import Config, Data, Json, settings
 from turnback.cli.output import progress, show
 from turnback.config import Loaded
+from turnback.core.text import counted
 
 
 def cleanup(
@@ -22,7 +23,8 @@ def cleanup(
     """Delete steps older than time_travel.retention_days, and compact the file."""
     done = asyncio.run(_cleanup(settings(config, data), dry_run))
     verb = "would be deleted" if dry_run else "deleted"
-    lines = [f"{done['steps']} steps of {done['threads']} chats saved before {done['before']} {verb}."]
+    what = f"{counted(done['steps'], 'step')} of {counted(done['threads'], 'chat')}"
+    lines = [f"{what} saved before {done['before']} {verb}."]
     if not dry_run:
         lines.append(f"Compaction: {done['compaction']}, {done['freed_bytes']} bytes freed.")
     show(done, as_json, *lines)

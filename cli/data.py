@@ -18,6 +18,7 @@ from turnback.core.folder import STEPS_FILE, THREADS_FILE, claimed
 from turnback.core.inspection import inspect
 from turnback.core.people import LOCAL
 from turnback.core.steps.sqlite import SqliteStepStore
+from turnback.core.text import counted
 from turnback.core.threads.restoring import carry_over
 from turnback.core.threads.schema import MIGRATIONS
 from turnback.core.threads.sqlite import SqliteThreadStore
@@ -67,10 +68,10 @@ def import_(
         fail(f"{file}: {error}")
     with progress("importing"):
         done = asyncio.run(import_conversations(loaded, conversations, account))
-    show(done, as_json, *(f"{t['thread_id']}  {t['steps']} steps  {t['title']}" for t in done["threads"]))
+    show(done, as_json, *(f"{t['thread_id']}  {counted(t['steps'], 'step')}  {t['title']}" for t in done["threads"]))
     for reason, count in done["left_out"].items():
         if count:
-            note(f"left out: {count} steps, {reason}")
+            note(f"left out: {counted(count, 'step')}, {reason}")
 
 
 async def _backup(loaded: Loaded, file: Path) -> None:
@@ -107,7 +108,8 @@ async def _restore_backup(loaded: Loaded, file: Path, as_json: bool) -> None:
             _remove(copy)
         dropped = await _drop_newer_steps(folder(loaded), known)
     done = {"threads": len(known), "left_deleted": dead, "steps_dropped": dropped}
-    show(done, as_json, f"Restored {len(known)} chats; {dead} stay deleted; {dropped} newer steps dropped.")
+    what = f"Restored {counted(len(known), 'chat')}, left {dead} deleted, dropped {counted(dropped, 'newer step')}."
+    show(done, as_json, what)
 
 
 async def _prepared(file: Path, copy: Path, present: Path) -> tuple[int, dict[str, int]]:

@@ -14,6 +14,7 @@ from turnback.cli.api import connect
 from turnback.cli.options import Config, Data, Json, StepRef, ThreadRef, Yes, settings
 from turnback.cli.output import confirmed, note, show
 from turnback.config import Loaded
+from turnback.core.text import counted
 
 OptionalStep = Annotated[str | None, typer.Argument(metavar="[STEP]", help="A step; none: the newest.")]
 
@@ -130,7 +131,7 @@ async def _clear(loaded: Loaded, thread: str, yes: bool, as_json: bool) -> None:
             note("Nothing was deleted.")
             return
         done = await api.delete(f"/api/replay/threads/{thread_id}")
-    show(done, as_json, f"Deleted {done['deleted']} steps.")
+    show(done, as_json, f"Deleted {counted(done['deleted'], 'step')}.")
 
 
 async def _delete(loaded: Loaded, thread: str, yes: bool) -> None:
@@ -149,23 +150,19 @@ def _rewound_lines(answer: dict[str, Any]) -> Iterator[str]:
         head = f"turn {answer['turn_index']}" + (f", {head}" if answer["head"] else "")
     yield f"Now at {head}."
     if answer["turns_set_aside"]:
-        yield f"{_turns(answer['turns_set_aside'])} set aside; `turnback redo` undoes that."
+        yield f"{counted(answer['turns_set_aside'], 'turn')} set aside; `turnback redo` undoes that."
     if answer["turns_brought_back"]:
-        yield f"{_turns(answer['turns_brought_back'])} brought back."
+        yield f"{counted(answer['turns_brought_back'], 'turn')} brought back."
     for effect in answer["effects"]:
         where = f"turn {effect['turn_index']}, step {effect['number']}"
         yield f"not undone: {effect['tool']} {json.dumps(effect['args'], ensure_ascii=False)} ({where})"
-
-
-def _turns(count: int) -> str:
-    return "1 turn" if count == 1 else f"{count} turns"
 
 
 def _compare_lines(found: dict[str, Any]) -> Iterator[str]:
     if found["identical"]:
         yield "No difference."
         return
-    yield f"{found['common_messages']} messages in common"
+    yield f"{counted(found['common_messages'], 'message')} in common"
     lines = [f"- {m['role']}: {m['text'] or ''}" for m in found["only_a"]]
     lines += [f"+ {m['role']}: {m['text'] or ''}" for m in found["only_b"]]
     lines += [f"~ {change['op']} {change['path']}" for change in found["changes"]]

@@ -16,6 +16,7 @@ from turnback.cli.api import Api, all_threads, connect
 from turnback.cli.options import Config, Data, Json, StepRef, ThreadRef, folder, settings
 from turnback.cli.output import fail, note, progress, show
 from turnback.config import Loaded
+from turnback.core.text import counted
 
 app = typer.Typer(help="What is saved: list, show, export.", no_args_is_help=False)
 
@@ -78,7 +79,7 @@ async def _export(loaded: Loaded, thread: str, output: Path | None) -> None:
     if output:
         output.touch(mode=0o600)
         output.write_bytes(b"".join(lines))
-        note(f"{len(lines)} steps written to {output}")
+        note(f"{counted(len(lines), 'step')} written to {output}")
     else:
         sys.stdout.buffer.write(b"".join(lines))
         sys.stdout.buffer.flush()
@@ -97,7 +98,8 @@ def _thread_lines(threads: list[dict[str, Any]]) -> Iterator[str]:
         yield "No chats yet."
     for thread in threads:
         running = "  a turn is running" if thread["turn_running"] else ""
-        yield f"{thread['thread_id']}  {thread['steps']:>5} steps  {thread['surface']:<8}  {thread['title']}{running}"
+        steps = counted(thread["steps"], "step")
+        yield f"{thread['thread_id']}  {steps:>11}  {thread['surface']:<8}  {thread['title']}{running}"
 
 
 def _step_lines(listing: dict[str, Any]) -> Iterator[str]:

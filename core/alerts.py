@@ -41,12 +41,17 @@ class Alerts:
         """Oldest first."""
         return tuple(self._active.values())
 
+    def stands(self, kind: str) -> bool:
+        """Whether there is one of this kind now."""
+        return kind in self._active
+
     def sound(self, kind: str, text: str) -> None:
-        """Tell the operator. One that stands already in the same words is only counted."""
-        self._metrics.alerts.labels(kind).inc()
+        """Tell the operator, once for as long as it stands in the same words."""
         standing = self._active.get(kind)
         if standing and standing.text == text:
             return
+        if standing is None:
+            self._metrics.alerts.labels(kind).inc()
         _log.error("operator alert", kind=kind, alert=text)
         self._active[kind] = Alert(kind=kind, text=text, since=standing.since if standing else self._clock())
         self._events.publish("alert", {"kind": kind, "text": text})

@@ -6,7 +6,6 @@ The row of what was done is written by the operation itself, in the transaction 
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,10 +18,8 @@ from turnback.core.errors import Refusal
 from turnback.core.events import Events
 from turnback.core.locks import ThreadLocks
 from turnback.core.metrics import Metrics
-from turnback.core.models import AccountId, Action, Actor, AuditEntry, Outcome, StepId, Thread, ThreadId
+from turnback.core.models import ID, AccountId, Action, Actor, AuditEntry, Outcome, StepId, Thread, ThreadId
 from turnback.core.threads.store import ThreadStore
-
-_ID = re.compile(r"[0-9a-f]{32}")
 
 _log = structlog.get_logger(__name__)
 
@@ -62,8 +59,8 @@ class Journal:
             actor=actor.identity or actor.name or actor.account,
             surface=actor.surface,
             action=action,
-            thread_id=ThreadId(thread_id) if thread_id and _ID.fullmatch(thread_id) else None,
-            snapshot_id=StepId(step) if step and _ID.fullmatch(step) else None,
+            thread_id=ThreadId(thread_id) if thread_id and ID.fullmatch(thread_id) else None,
+            snapshot_id=StepId(step) if step and ID.fullmatch(step) else None,
             head_before=head_before,
             outcome=outcome,
             code=code,

@@ -26,6 +26,7 @@ from turnback.core.metrics import Metrics
 from turnback.core.models import ThreadId
 from turnback.core.policy import TimeTravel
 from turnback.core.steps.store import Disk, StepStore
+from turnback.core.text import counted
 from turnback.core.threads.store import ThreadStore
 
 AFTER_START = timedelta(minutes=2)
@@ -49,9 +50,11 @@ STALE_AFTER = timedelta(days=30)
 """How long handled updates, answers to repeated requests, and expired sign-ins are remembered."""
 
 STORE_ALERT = "steps_unavailable"
+THREADS_ALERT = "threads_unavailable"
 
 LAST_SUCCESS = "cleanup.last_success"
 LAST_RETENTION = "cleanup.retention_days"
+LAST_TRY = "threads.tried"
 
 Compaction = Literal["not needed", "done", "skipped: a turn is running", "skipped: disk space is short"]
 
@@ -138,7 +141,8 @@ class Maintenance:
             self._scheduler = None
 
     async def look(self) -> Cleanup | None:
-        """See to the step store, and run if it is due and wanted."""
+        """See to both stores, and run if it is due and wanted."""
+        await self.look_at_threads()
         await self.look_at_store()
         last = await self.last_success()
         if last is not None:
@@ -151,6 +155,16 @@ class Maintenance:
             self._metrics.cleanups.labels("failed").inc()
             self._alerts.sound("cleanup_failed", f"The clean-up could not run: {refusal.detail}")
             return None
+
+    async def look_at_threads(self) -> None:
+        """Where turnback.db was out of order, try whether it can be written again."""
+        if not self._alerts.stands(THREADS_ALERT):
+            return
+        try:
+            await self._threads.set_note(LAST_TRY, self._clock().isoformat())
+        except StoreUnavailable:
+            return  # and the operator knows
+        self._alerts.settle(THREADS_ALERT)
 
     async def look_at_store(self) -> bool:
         """Whether the step store can be used. Alerts the operator when it cannot, and catches up when it can again."""
@@ -184,6 +198,14 @@ class Maintenance:
         """The step store is out of order: the operator has to know."""
         self._alerts.sound(
             STORE_ALERT, f"steps.db in {self._folder} cannot be used: steps are not saved; run `turnback check`."
+        )
+
+    def threads_failed(self, _refusal: StoreUnavailable) -> None:
+        """turnback.db is out of order: the operator has to know."""
+        self._alerts.sound(
+            THREADS_ALERT,
+            f"turnback.db in {self._folder} cannot be read or written: messages are refused; "
+            "make room on its disk, or run `turnback check`.",
         )
 
     async def last_success(self) -> datetime | None:
@@ -251,7 +273,8 @@ class Maintenance:
         if left > 0:
             self._alerts.sound(
                 "cleanup_incomplete",
-                f"The clean-up left {left} steps of up to {threads} chats behind; run `turnback check`.",
+                f"The clean-up left {counted(left, 'step')} of up to {counted(threads, 'chat')} behind; "
+                "run `turnback check`.",
             )
         else:
             self._alerts.settle("cleanup_incomplete")

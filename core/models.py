@@ -7,6 +7,7 @@ thread's belongs. Where a thing stands in its thread is a `Position`; the tree o
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -17,6 +18,12 @@ StepId = NewType("StepId", str)
 AccountId = NewType("AccountId", str)
 GateId = NewType("GateId", str)
 FactId = NewType("FactId", str)
+
+ID = re.compile(r"[0-9a-f]{32}")
+"""What each of these ids looks like, to be matched whole."""
+
+UNTITLED = "New chat"
+"""The title of a thread until its first message gives it one."""
 
 State = dict[str, Any]
 """An agent's whole state, as JSON values."""

@@ -16,7 +16,8 @@ from typing import Literal
 from uuid import uuid4
 
 from turnback.core.models import Account, AccountId, Action, AuditEntry, Outcome, Surface
-from turnback.core.threads.store import NameTaken, Secret, ThreadStore
+from turnback.core.threads.accounts import NameTaken, Secret
+from turnback.core.threads.store import ThreadStore
 
 LINK_MINUTES = 10
 """How long a sign-in link works."""

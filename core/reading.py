@@ -12,6 +12,7 @@ from turnback.core.answers import EFFECTS_SHOWN, Listing, Rewound, StepDetail
 from turnback.core.errors import AmbiguousStep, Forbidden, InvalidRequest, NotFound, Refusal
 from turnback.core.lineage import Path
 from turnback.core.models import (
+    ID,
     AccountId,
     Actor,
     AuditEntry,
@@ -35,7 +36,6 @@ from turnback.core.views import Placed, group_by_turn, turn_index_on, turns_on
 SHORTEST_REFERENCE = 4
 """Characters of an id that a person must give at least."""
 
-_ID = re.compile(r"[0-9a-f]{32}")
 _HEX = re.compile(r"[0-9a-f]+")
 
 JUST_REMOVED = "That step was just removed. /replay list shows what is saved."
@@ -148,7 +148,7 @@ class Reading:
 
     async def view(self, actor: Actor, thread_id: str, right: Right) -> ThreadView:
         """A thread with all that decides about its path. Refuses a foreign one like one that is not there."""
-        view = await self._threads.view(ThreadId(thread_id)) if _ID.fullmatch(thread_id) else None
+        view = await self._threads.view(ThreadId(thread_id)) if ID.fullmatch(thread_id) else None
         if view is None:
             raise NotFound(NO_THREAD)
         thread = view.thread

@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
-from uuid import uuid4
 
 import structlog
 
@@ -34,6 +33,7 @@ from turnback.core.journal import Journal
 from turnback.core.lessons import lesson_of
 from turnback.core.locks import ThreadLocks
 from turnback.core.models import (
+    UNTITLED,
     Action,
     Actor,
     FactId,
@@ -54,8 +54,6 @@ from turnback.core.steps.store import StepStore
 from turnback.core.text import one_line
 from turnback.core.threads.store import Move, Return, Stale, ThreadStore, ThreadView
 from turnback.core.views import refuse_busy, refuse_truncated, turns_on
-
-NEW_TITLE = "New chat"
 
 _LABEL = re.compile(r"[\w-]{1,32}")
 _ATTEMPTS = 5
@@ -96,7 +94,7 @@ class RewindService(Reading):
         policy: Callable[[], TimeTravel],
         access: Callable[[], Access],
         clock: Callable[[], datetime],
-        new_id: Callable[[], str] = lambda: uuid4().hex,
+        new_id: Callable[[], str],
         settler: Settler,
     ) -> None:
         super().__init__(threads, steps, access)
@@ -115,7 +113,7 @@ class RewindService(Reading):
 
     async def create_thread(self, actor: Actor, title: str | None = None, *, group: bool = False) -> Thread:
         """Start a conversation."""
-        name = one_line(title or "", 200) or NEW_TITLE
+        name = one_line(title or "", 200) or UNTITLED
         thread = await self._threads.create_thread(
             ThreadId(self._new_id()), name, actor.surface, actor.account, self._clock(), group=group
         )
@@ -165,17 +163,19 @@ class RewindService(Reading):
             return await self._decide(lambda: self._undo(actor, thread_id, n))
 
     async def redo(
-        self, actor: Actor, thread_id: str, *, only: str | None = None, confirm_files: str | None = None
+        self, actor: Actor, thread_id: str, n: int = 1, *, only: str | None = None, confirm_files: str | None = None
     ) -> Rewound:
-        """Reverse the last undo, restore or reset; with `only`, just that one and nothing that lies on it."""
+        """Reverse the last `n` undos, restores and resets, or all there are; with `only`, just it if it is the last."""
         del confirm_files
         async with self._journal.operation(actor, Action.REDO, thread_id):
-            return await self._decide(lambda: self._redo(actor, thread_id, only))
+            if n < 1:
+                raise InvalidRequest("Redo takes a number of moves, 1 or more.")
+            return await self._decide(lambda: self._redo(actor, thread_id, n, only))
 
     async def redo_before(self, actor: Actor, thread_id: str, returns: Sequence[Return]) -> Rewound:
         """Redo as though the newest turn had never been, which goes, too; `returns` is the chain that it ended."""
         async with self._journal.operation(actor, Action.REDO, thread_id):
-            return await self._decide(lambda: self._redo(actor, thread_id, None, tuple(returns)))
+            return await self._decide(lambda: self._redo(actor, thread_id, 1, None, tuple(returns)))
 
     async def reset(self, actor: Actor, thread_id: str) -> Rewound:
         """Go back to before the first turn; steps stay."""
@@ -193,9 +193,8 @@ class RewindService(Reading):
         if bundle is None:
             raise NotFound(JUST_REMOVED)
         discard = self._policy().on_restore == "discard"
-        return await self._move(
-            actor, view, Action.RESTORE, step.at, self._settler.settled(bundle), step_id=step.id, discard=discard
-        )
+        content = self._settler.settled(bundle)
+        return await self._move(actor, view, Action.RESTORE, step.at, content, step_id=step.id, discard=discard)
 
     async def _undo(self, actor: Actor, thread_id: str, n: int) -> Rewound:
         view = await self.view(actor, thread_id, Right.REWIND)
@@ -210,7 +209,7 @@ class RewindService(Reading):
         return await self._move(actor, view, Action.UNDO, to, await self._settler.kept(view, to), undone=count)
 
     async def _redo(
-        self, actor: Actor, thread_id: str, only: str | None, returns: tuple[Return, ...] | None = None
+        self, actor: Actor, thread_id: str, n: int, only: str | None, returns: tuple[Return, ...] | None = None
     ) -> Rewound:
         view = await self.view(actor, thread_id, Right.REWIND)
         refuse_busy(view)
@@ -218,10 +217,12 @@ class RewindService(Reading):
             view = replace(view, returns=returns)
         if not view.returns:
             raise NothingToRedo
-        last = view.returns[-1]
-        if only is not None and last.id != only:
+        if only is not None and view.returns[-1].id != only:
             raise NothingToRedo("Something newer lies on top of that, so it was left as it is.")
-        return await self._move(actor, view, Action.REDO, last.to, await self._settler.kept(view, last.to))
+        count = min(n, len(view.returns)) if only is None else 1
+        to = view.returns[-count].to
+        content = await self._settler.kept(view, to)
+        return await self._move(actor, view, Action.REDO, to, content, redone=count)
 
     async def _reset(self, actor: Actor, thread_id: str) -> Rewound:
         view = await self.view(actor, thread_id, Right.REWIND)
@@ -250,13 +251,14 @@ class RewindService(Reading):
         step_id: StepId | None = None,
         discard: bool = False,
         undone: int = 0,
+        redone: int = 0,
     ) -> Rewound:
         """Decide: from here on the thread stands at `to`."""
         thread = view.thread
         told = await self.describe(view, to)
         back = Return(id=self._new_id()[:12], to=thread.head)
-        if action is Action.REDO:
-            returns = view.returns[:-1]
+        if redone:
+            returns = view.returns[:-redone]
         elif discard:
             returns = ()
         else:
@@ -265,7 +267,7 @@ class RewindService(Reading):
         reached = step_id or (told.head.step.id if told.head else None)
         entry = self._journal.entry(actor, action, thread.id, reached, head_before=head_before)
         move = Move(to=to, returns=returns, content=content, audit=entry, discard=discard)
-        lesson = await self._lesson(view, thread.head, to, content) if action is not Action.REDO else None
+        lesson = await self._lesson(view, thread.head, to, content) if not redone else None
         await self._threads.move_head(thread.id, thread.version, move)
         if self.turns is not None:
             self.turns.return_waiting(thread.id)

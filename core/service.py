@@ -99,17 +99,20 @@ async def open_service(
         if (close_agent := getattr(agent, "aclose", None)) is not None:
             stack.push_async_callback(_within, "agent", close_agent)
         service = _compose(
-            folder,
-            threads,
-            steps,
-            agent=agent,
-            policy=policy if callable(policy) else lambda: policy,
-            access=access if callable(access) else lambda: access,
-            workspaces=workspaces or folder / WORKSPACES,
-            approval_timeout=approval_timeout,
-            clock=clock,
-            new_id=new_id,
+            _Ground(
+                folder=folder,
+                threads=threads,
+                steps=steps,
+                agent=agent,
+                policy=policy if callable(policy) else lambda: policy,
+                access=access if callable(access) else lambda: access,
+                workspaces=workspaces or folder / WORKSPACES,
+                approval_timeout=approval_timeout,
+                clock=clock,
+                new_id=new_id,
+            )
         )
+        threads.on_trouble(service.maintenance.threads_failed)
         await service.rewind.recover()
         await service.maintenance.look_at_store()
         await service.turns.recover()
@@ -120,89 +123,118 @@ async def open_service(
         yield service
 
 
-def _compose(
-    folder: Path,
-    threads: ThreadStore,
-    steps: StepStore,
-    *,
-    agent: Agent,
-    policy: Callable[[], TimeTravel],
-    access: Callable[[], Access],
-    workspaces: Path,
-    approval_timeout: float,
-    clock: Callable[[], datetime],
-    new_id: Callable[[], str],
-) -> Turnback:
-    events, metrics, locks = Events(), Metrics(), ThreadLocks()
-    alerts = Alerts(events, metrics, clock)
-    recorder = Recorder(steps, metrics, policy)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ground:
+    """What every part may stand on: the files, the agent, the rules, the clock."""
 
-    async def forget_files(thread_id: ThreadId) -> None:
-        await asyncio.to_thread(shutil.rmtree, workspaces / thread_id, ignore_errors=True)
+    folder: Path
+    threads: ThreadStore
+    steps: StepStore
+    agent: Agent
+    policy: Callable[[], TimeTravel]
+    access: Callable[[], Access]
+    workspaces: Path
+    approval_timeout: float
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
 
-    journal = Journal(threads, events, metrics, locks, clock)
-    follow_ups = FollowUps(threads, steps, policy, forget_files)
-    settler = Settler(threads, getattr(agent, "finish", None))
-    rewind = RewindService(
-        threads=threads,
-        steps=steps,
-        forking=Forking(
-            threads=threads,
-            steps=steps,
-            settler=settler,
-            follow_ups=follow_ups,
-            journal=journal,
-            clock=clock,
-            new_id=new_id,
-        ),
-        recording=Recording(threads, recorder, policy, clock, new_id),
-        journal=journal,
-        follow_ups=follow_ups,
-        locks=locks,
-        policy=policy,
-        access=access,
-        clock=clock,
-        new_id=new_id,
-        settler=settler,
-    )
-    turns = Turns(
-        threads=threads,
-        recorder=recorder,
+    async def forget_files(self, thread_id: ThreadId) -> None:
+        """Delete a thread's workspace."""
+        await asyncio.to_thread(shutil.rmtree, self.workspaces / thread_id, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Common:
+    """What several parts share."""
+
+    events: Events
+    metrics: Metrics
+    locks: ThreadLocks
+    recorder: Recorder
+    follow_ups: FollowUps
+
+
+def _compose(ground: _Ground) -> Turnback:
+    events, metrics = Events(), Metrics()
+    common = _Common(
         events=events,
-        agent=agent,
-        policy=policy,
-        workspaces=workspaces,
-        clock=clock,
-        new_id=new_id,
-        approval_timeout=approval_timeout,
-        rights=rewind.thread,
-        locks=locks,
-        running=metrics.turns_running,
+        metrics=metrics,
+        locks=ThreadLocks(),
+        recorder=Recorder(ground.steps, metrics, ground.policy),
+        follow_ups=FollowUps(ground.threads, ground.steps, ground.policy, ground.forget_files),
     )
+    alerts = Alerts(events, metrics, ground.clock)
+    rewind = _rewind(ground, common)
+    turns = _turns(ground, common, rewind)
     rewind.turns, turns.rewind = turns, rewind
-    recorder.announce = _Announcer(threads, rewind, events, follow_ups)
     maintenance = Maintenance(
-        threads=threads,
-        steps=steps,
-        policy=policy,
+        threads=ground.threads,
+        steps=ground.steps,
+        policy=ground.policy,
         alerts=alerts,
         metrics=metrics,
-        folder=folder,
-        clock=clock,
+        folder=ground.folder,
+        clock=ground.clock,
         recover=rewind.recover,
     )
-    recorder.trouble = follow_ups.trouble = maintenance.store_failed
+    common.recorder.announce = _Announcer(ground.threads, rewind, events, common.follow_ups)
+    common.recorder.trouble = common.follow_ups.trouble = maintenance.store_failed
     return Turnback(
-        threads=threads,
-        steps=steps,
-        recorder=recorder,
+        threads=ground.threads,
+        steps=ground.steps,
+        recorder=common.recorder,
         rewind=rewind,
         turns=turns,
-        people=People(threads, clock=clock, new_id=new_id),
+        people=People(ground.threads, clock=ground.clock, new_id=ground.new_id),
         events=events,
         metrics=metrics,
         alerts=alerts,
         maintenance=maintenance,
+    )
+
+
+def _rewind(ground: _Ground, common: _Common) -> RewindService:
+    journal = Journal(ground.threads, common.events, common.metrics, common.locks, ground.clock)
+    settler = Settler(ground.threads, getattr(ground.agent, "finish", None))
+    forking = Forking(
+        threads=ground.threads,
+        steps=ground.steps,
+        settler=settler,
+        follow_ups=common.follow_ups,
+        journal=journal,
+        clock=ground.clock,
+        new_id=ground.new_id,
+    )
+    return RewindService(
+        threads=ground.threads,
+        steps=ground.steps,
+        forking=forking,
+        recording=Recording(ground.threads, common.recorder, ground.policy, ground.clock, ground.new_id),
+        journal=journal,
+        follow_ups=common.follow_ups,
+        locks=common.locks,
+        policy=ground.policy,
+        access=ground.access,
+        clock=ground.clock,
+        new_id=ground.new_id,
+        settler=settler,
+    )
+
+
+def _turns(ground: _Ground, common: _Common, rewind: RewindService) -> Turns:
+    return Turns(
+        threads=ground.threads,
+        recorder=common.recorder,
+        events=common.events,
+        agent=ground.agent,
+        policy=ground.policy,
+        workspaces=ground.workspaces,
+        clock=ground.clock,
+        new_id=ground.new_id,
+        approval_timeout=ground.approval_timeout,
+        rights=rewind.thread,
+        locks=common.locks,
+        running=common.metrics.turns_running,
     )
 
 

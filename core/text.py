@@ -13,9 +13,14 @@ def one_line(text: str, limit: int) -> str:
 
 
 def well_formed(text: str) -> str:
-    """`text` with U+FFFD for each lone surrogate, which neither UTF-8 nor a screen can hold."""
+    """`text` with U+FFFD for each lone surrogate, which no file, model or screen can take."""
     try:
         text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def counted(n: int, noun: str) -> str:
+    """`1 step`, `2 steps`."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

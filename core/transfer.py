@@ -7,20 +7,18 @@ a bad line leaves nothing half imported.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from turnback.core.models import ID
 from turnback.core.text import one_line
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 TITLE_LENGTH = 60
 SUMMARY_LENGTH = 80
-
-_ID = re.compile(r"[0-9a-f]{32}")
 
 
 class NotImportable(Exception):
@@ -105,14 +103,14 @@ def _exported(values: Sequence[tuple[str, Any]]) -> list[Conversation]:
 
 def _thread_id(where: str, line: Mapping[str, Any]) -> str:
     thread_id = line["thread_id"]
-    if not isinstance(thread_id, str) or not _ID.fullmatch(thread_id):
+    if not isinstance(thread_id, str) or not ID.fullmatch(thread_id):
         raise NotImportable(f"{where}: thread_id is not the id of a thread")
     return thread_id
 
 
 def _saved(where: str, line: Mapping[str, Any]) -> Saved:
     original, parent = line.get("id"), line.get("parent")
-    if not isinstance(original, str) or not _ID.fullmatch(original):
+    if not isinstance(original, str) or not ID.fullmatch(original):
         raise NotImportable(f"{where}: id is not the id of a step")
     if not isinstance(line["state"], dict):
         raise NotImportable(f"{where}: state is not an object")

@@ -15,6 +15,8 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
+from turnback.core.text import well_formed
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -39,12 +41,7 @@ class StateAnswer(Answer):
 
 def dumps(value: Any) -> bytes:
     """JSON values as JSON; lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
-    return _encode(value, clean)
-
-
-def clean(text: str) -> str:
-    """Text without lone surrogates."""
-    return _SURROGATE.sub("\ufffd", text)
+    return _encode(value, well_formed)
 
 
 def _encode(value: Any, mend: Callable[[str], str]) -> bytes:

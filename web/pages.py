@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 
 from turnback.core.errors import Refusal
 from turnback.core.shapes import time_json
-from turnback.web.answers import clean
+from turnback.core.text import well_formed
 from turnback.web.auth import Asking
 from turnback.web.parts import Web
 
@@ -32,7 +32,7 @@ _templates.filters["time"] = time_json
 
 def page(template: str, status: int = 200, **values: Any) -> Response:
     """A page from a template; whatever it shows is escaped."""
-    return HTMLResponse(clean(_templates.get_template(template).render(**values)).encode(), status)
+    return HTMLResponse(well_formed(_templates.get_template(template).render(**values)).encode(), status)
 
 
 @router.get("/")

@@ -23,7 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from turnback.core.errors import InvalidRequest, NotFound, RateLimited, Refusal, Unauthorized
 from turnback.core.shapes import problem_json
-from turnback.web.answers import Answer, clean
+from turnback.core.text import well_formed
+from turnback.web.answers import Answer
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -80,7 +81,7 @@ def handle(app: FastAPI, routes: Sequence[APIRoute]) -> None:
 
 def describe(errors: Sequence[Mapping[str, Any]]) -> str:
     """What is wrong with a request, in one line that names each field."""
-    return clean("; ".join(_describe(error) for error in errors))[:LONGEST_DETAIL]
+    return well_formed("; ".join(_describe(error) for error in errors))[:LONGEST_DETAIL]
 
 
 class Boundary:

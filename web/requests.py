@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel, WithJsonSchema
 
-from turnback.web.answers import clean
+from turnback.core.text import well_formed
 from turnback.web.schemas import AnyJson, JsonObject
 
 LARGEST_COUNT = 1_000_000_000
@@ -14,7 +14,7 @@ LARGEST_COUNT = 1_000_000_000
 
 
 def _clean(value: Any) -> Any:
-    return clean(value) if isinstance(value, str) else value
+    return well_formed(value) if isinstance(value, str) else value
 
 
 def _whole(value: Any) -> Any:

@@ -9,7 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-Id = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+from turnback.core.models import ID
+
+Id = Annotated[str, Field(pattern=f"^{ID.pattern}$")]
 Time = Annotated[str, Field(description="RFC 3339, UTC, milliseconds.")]
 AnyJson = Annotated[Any, WithJsonSchema({"description": "Any JSON value."})]
 JsonObject = Annotated[dict[str, Any], WithJsonSchema({"type": "object", "additionalProperties": True})]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from turnback.bots.asking import Asked
 from turnback.bots.commands import ForkStep, Name, Redo, Reset, Restore, TellLesson, Undo
 from turnback.bots.replies import Button, Reply
-from turnback.bots.telling import counted, effects_text, head_id, stands, where_and_id
+from turnback.bots.telling import effects_text, head_id, stands, where_and_id
 from turnback.core.answers import Fork, Rewound
 from turnback.core.errors import InvalidRequest
+from turnback.core.text import counted
 
 _GOES_ON = "Your next message continues from there."
 

@@ -9,11 +9,12 @@ from typing import Any
 from turnback.bots.asking import Asked, SettingsPort
 from turnback.bots.commands import Clear, Delete, MemoryForget, MemoryList, MemorySwitch, Retention
 from turnback.bots.replies import Reply
-from turnback.bots.telling import counted, telling_apart
+from turnback.bots.telling import telling_apart
 from turnback.bots.words import printable
 from turnback.core.errors import Forbidden, InvalidRequest, NotFound
 from turnback.core.models import Fact
 from turnback.core.policy import Right
+from turnback.core.text import counted
 
 _SECTION = "time_travel."
 _DAYS = "time_travel.retention_days"

@@ -35,8 +35,9 @@ from turnback.core.agents.options import AgentOptions
 from turnback.core.agents.pace import Pace
 from turnback.core.agents.protocol import Context
 from turnback.core.agents.tools import QUIET_TOOLS, tools_for
-from turnback.core.agents.work import Work, plain
+from turnback.core.agents.work import Work
 from turnback.core.models import State
+from turnback.core.text import well_formed
 
 SYSTEM_PROMPT = (
     "You are a helpful assistant in a chat. Answer briefly and plainly. You have a workspace of files, a plan, a "
@@ -95,7 +96,7 @@ class PydanticAgent:
                 await self._compact(turn, self._options.max_context_tokens)
             loaded = history.load(turn.stored)
             turn.begin(loaded.background, context.notes)
-            async for event in self._turn(turn, loaded.messages, plain(text), None):
+            async for event in self._turn(turn, loaded.messages, well_formed(text), None):
                 yield event
         except (AgentRunError, UserError, UnicodeError) as error:
             raise failed(error) from error
@@ -178,9 +179,9 @@ class PydanticAgent:
         async with node.stream(run.ctx) as stream:
             async for event in stream:
                 if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart):
-                    yield plain(event.part.content)
+                    yield well_formed(event.part.content)
                 elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
-                    yield plain(event.delta.content_delta)
+                    yield well_formed(event.delta.content_delta)
 
 
 class _Turn:
@@ -211,12 +212,12 @@ class _Turn:
 
     def begin(self, background: str, notes: Sequence[str]) -> None:
         """A new turn: its notes are stored before it, and told with the background."""
-        self.told = [text for text in (background, *map(plain, notes)) if text]
+        self.told = [text for text in (background, *map(well_formed, notes)) if text]
         self.stored += [history.marked(history.NOTE, note) for note in notes]
 
     def go_on(self, background: str, notes: Sequence[str], calls: Sequence[ToolCallPart]) -> None:
         """A turn that waited for `calls`, whose response is stored with all the calls that it made."""
-        self.told = [text for text in (background, *map(plain, notes)) if text]
+        self.told = [text for text in (background, *map(well_formed, notes)) if text]
         self._tools = history.last_calls(self.stored) or [call.tool_name for call in calls]
         so_far = history.answer_so_far(self.stored)
         self._said = ["\n\n".join(so_far)] if so_far else []

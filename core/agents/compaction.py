@@ -18,8 +18,8 @@ from pydantic_ai.models import Model
 from pydantic_ai.usage import RequestUsage
 
 from turnback.core.agents.history import NOTE, SUMMARY, is_user, mark_of, marked, parts_of
-from turnback.core.agents.work import plain
 from turnback.core.state.messages import readable
+from turnback.core.text import well_formed
 
 BYTES_PER_TOKEN = 4
 """Of UTF-8: near enough for English, on the safe side for most scripts."""
@@ -91,7 +91,7 @@ def by_model(model: Model) -> Summarise:
             response = await model_request(model, [request])
         except AgentRunError:
             return plain_summary(older, budget), RequestUsage()
-        summary = plain((response.text or "").strip())[: budget * BYTES_PER_TOKEN]
+        summary = well_formed((response.text or "").strip())[: budget * BYTES_PER_TOKEN]
         return summary or plain_summary(older, budget), response.usage
 
     return summarise
@@ -126,7 +126,7 @@ def _lines(messages: Sequence[Any], clip: int) -> list[str]:
         shown = [] if result is None else [result if isinstance(result, str) else json.dumps(result, default=str)]
         words = " ".join(" ".join([text, *calls, *shown]).split())
         if words:
-            lines.append(f"{row.get('role')}: {plain(words)[:clip]}")
+            lines.append(f"{row.get('role')}: {well_formed(words)[:clip]}")
     return lines
 
 

@@ -31,9 +31,9 @@ from pydantic_ai.messages import (
     repair_messages,
 )
 
-from turnback.core.agents.work import plain
 from turnback.core.models import State
 from turnback.core.state.messages import readable
+from turnback.core.text import well_formed
 
 MARK = "turnback"
 SUMMARY = "summary"
@@ -93,7 +93,7 @@ def dump(messages: Sequence[ModelMessage]) -> list[Message]:
 def marked(mark: str, text: str) -> Message:
     """A message of our own, shown as the system's."""
     return {
-        "parts": [{"content": plain(text), "part_kind": "system-prompt"}],
+        "parts": [{"content": well_formed(text), "part_kind": "system-prompt"}],
         "kind": "request",
         "metadata": {MARK: mark},
     }
@@ -183,7 +183,7 @@ def _foreign(row: Mapping[str, Any]) -> ModelMessage | None:
     if row.get("tool_result"):
         result = row["tool_result"]
         lines.append(f"(its result: {result if isinstance(result, str) else json.dumps(result, default=str)})")
-    words = plain("\n".join(lines))
+    words = well_formed("\n".join(lines))
     if not words:
         return None
     match row.get("role"):
@@ -212,9 +212,9 @@ def _clean(value: Any, depth: int = 0) -> Any:
     if depth > _MAX_DEPTH:
         return "[cut: nested too deep]"
     if isinstance(value, str):
-        return plain(value)
+        return well_formed(value)
     if isinstance(value, dict):
-        return {plain(str(key)): _clean(item, depth + 1) for key, item in value.items()}
+        return {well_formed(str(key)): _clean(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
         return [_clean(item, depth + 1) for item in value]
     return value

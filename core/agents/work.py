@@ -24,8 +24,3 @@ class Work:
 
 
 ToolContext: TypeAlias = RunContext[Work]
-
-
-def plain(text: str) -> str:
-    """`text` as every model and store can take it: a lone surrogate becomes U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -14,10 +14,11 @@ from turnback.core.errors import ApprovalPending, TurnRunning
 from turnback.core.models import AccountId, Gate, GateId, GateStatus, Thread, ThreadId, TurnStatus
 from turnback.core.packs.bundle import Bundle
 from turnback.core.state.codec import Encoded
+from turnback.core.text import well_formed
 from turnback.core.threads import values
 from turnback.core.threads.checkpoints import Checkpoints
 from turnback.core.threads.standing import running_turn
-from turnback.core.threads.values import json, micros, text
+from turnback.core.threads.values import json, micros
 
 
 def refuse_if_busy(db: sqlite3.Connection, thread: Thread) -> None:
@@ -65,8 +66,8 @@ def open_gates(
                 gate.id,
                 thread_id,
                 turn_no,
-                text(gate.call_id),
-                text(gate.tool),
+                well_formed(gate.call_id),
+                well_formed(gate.tool),
                 json(gate.args),
                 gate.status,
                 micros(gate.created_at),

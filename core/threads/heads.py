@@ -14,10 +14,11 @@ from turnback.core.errors import StepGone
 from turnback.core.lineage import Lineage
 from turnback.core.models import Effect, Position, Spent, Thread, ThreadId, Turn, TurnStatus
 from turnback.core.state.codec import Encoded
+from turnback.core.text import well_formed
 from turnback.core.threads import gates, records, removal, standing, transcript, values, waiting
 from turnback.core.threads.checkpoints import Checkpoints
 from turnback.core.threads.store import Move, NewTurn, Row, Stale, ThreadView
-from turnback.core.threads.values import micros, text
+from turnback.core.threads.values import micros
 
 
 def view(db: sqlite3.Connection, thread_id: ThreadId) -> ThreadView | None:
@@ -55,7 +56,7 @@ def begin_turn(db: sqlite3.Connection, checkpoints: Checkpoints, thread_id: Thre
         turn_index=new.turn_index or 1 + standing.turn_index(db, thread),
         start=start,
         base=thread.head,
-        summary=text(new.summary),
+        summary=well_formed(new.summary),
         status=TurnStatus.RUNNING,
         actor=new.actor,
         started_at=new.at,
@@ -173,7 +174,6 @@ def move_head(
     standing.set_returns(db, thread_id, move.returns)
     if move.discard:
         path = Lineage(values.branches(db, thread_id)).path(move.to)
-        standing.set_returns(db, thread_id, [r for r in move.returns if path.covers(r.to)])
         removal.remove_unless(db, checkpoints, thread_id, path.covers)
         before = 1 + standing.newest_pos(db, thread_id)
         records.add_follow_up(db, "discard", thread_id, {"to": [move.to.branch, move.to.pos], "before": before})

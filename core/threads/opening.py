@@ -10,10 +10,11 @@ from datetime import datetime
 
 from turnback.core.errors import NotFound
 from turnback.core.models import BEGINNING, AccountId, ForkedFrom, Position, Surface, Thread, ThreadId
+from turnback.core.text import well_formed
 from turnback.core.threads import records, standing, values
 from turnback.core.threads.checkpoints import Checkpoints
 from turnback.core.threads.store import NewFork
-from turnback.core.threads.values import micros, text
+from turnback.core.threads.values import micros
 
 COPIED = (
     ("row_", ("n", "turn_no", "turn_index", "role", "text", "author", "created_at")),
@@ -50,7 +51,7 @@ def list_threads(db: sqlite3.Connection, account: AccountId | None, limit: int) 
 
 
 def rename_thread(db: sqlite3.Connection, thread_id: ThreadId, title: str, at: datetime) -> Thread | None:
-    db.execute("UPDATE thread SET title = ?, updated_at = ? WHERE id = ?", (text(title), micros(at), thread_id))
+    db.execute("UPDATE thread SET title = ?, updated_at = ? WHERE id = ?", (well_formed(title), micros(at), thread_id))
     return values.find_thread(db, thread_id)
 
 
@@ -114,7 +115,7 @@ def _insert(
         "INSERT INTO thread (id, title, surface, owner, group_, created_at, updated_at, head_branch, head_pos, "
         "root_branch, root_pos, root_turn_index, next_pos) "
         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?7, ?8, 0, ?8 + 1)",
-        (thread_id, text(title), surface, owner, group, micros(at), head.branch, head.pos),
+        (thread_id, well_formed(title), surface, owner, group, micros(at), head.branch, head.pos),
     )
     db.execute("INSERT INTO branch (thread, branch, tip) VALUES (?, 0, ?)", (thread_id, head.pos))
 

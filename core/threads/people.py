@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from turnback.core.models import Account, AccountId, Identity, Surface, ThreadId
-from turnback.core.threads.store import NameTaken, Secret
+from turnback.core.text import well_formed
+from turnback.core.threads.accounts import NameTaken, Secret
 from turnback.core.threads.values import (
     account_of,
     get_thread,
@@ -18,7 +19,6 @@ from turnback.core.threads.values import (
     maybe_micros,
     maybe_when,
     micros,
-    text,
     when,
 )
 
@@ -28,7 +28,7 @@ SECRET = "digest, kind, account, label, created_at, expires_at, used_at"  # noqa
 
 
 def create_account(db: sqlite3.Connection, account_id: AccountId, name: str, at: datetime, *, admin: bool) -> Account:
-    name = text(name)
+    name = well_formed(name)
     if find_account_named(db, name) is not None:
         raise NameTaken(name)
     made = db.execute(
@@ -44,7 +44,7 @@ def find_account(db: sqlite3.Connection, account_id: AccountId) -> Account | Non
 
 
 def find_account_named(db: sqlite3.Connection, name: str) -> Account | None:
-    row = db.execute(f"SELECT {ACCOUNT} FROM account WHERE folded = ?", (text(name).casefold(),)).fetchone()
+    row = db.execute(f"SELECT {ACCOUNT} FROM account WHERE folded = ?", (well_formed(name).casefold(),)).fetchone()
     return None if row is None else account_of(row)
 
 
@@ -83,7 +83,7 @@ def add_identity(db: sqlite3.Connection, identity: Identity) -> None:
     """A platform user who was somebody else's becomes this account's."""
     db.execute(
         f"INSERT OR REPLACE INTO identity ({IDENTITY}) VALUES (?, ?, ?, ?)",
-        (identity.surface, identity.user_key, identity.account, text(identity.name)),
+        (identity.surface, identity.user_key, identity.account, well_formed(identity.name)),
     )
 
 
@@ -109,7 +109,7 @@ def add_secret(db: sqlite3.Connection, secret: Secret) -> None:
             secret.digest,
             secret.kind,
             secret.account,
-            text(secret.label),
+            well_formed(secret.label),
             micros(secret.created_at),
             maybe_micros(secret.expires_at),
             maybe_micros(secret.used_at),

@@ -11,21 +11,23 @@ from datetime import datetime
 from typing import Any
 
 from turnback.core.models import AuditEntry, Surface, ThreadId
-from turnback.core.threads.store import Claim, FollowUp
-from turnback.core.threads.values import audit_of, json, micros, of_json, text, when
+from turnback.core.text import well_formed
+from turnback.core.threads.ledger import Claim
+from turnback.core.threads.store import FollowUp
+from turnback.core.threads.values import audit_of, json, micros, of_json, when
 
 
 def claim(db: sqlite3.Connection, surface: Surface, key: str, payload: Mapping[str, Any], at: datetime) -> bool:
     inserted = db.execute(
         "INSERT OR IGNORE INTO claim (surface, key, payload, started, created_at) VALUES (?, ?, ?, 0, ?)",
-        (surface, text(key), json(payload), micros(at)),
+        (surface, well_formed(key), json(payload), micros(at)),
     )
     return inserted.rowcount == 1
 
 
 def start_claim(db: sqlite3.Connection, surface: Surface, key: str) -> bool:
     started = db.execute(
-        "UPDATE claim SET started = 1 WHERE surface = ? AND key = ? AND started = 0", (surface, text(key))
+        "UPDATE claim SET started = 1 WHERE surface = ? AND key = ? AND started = 0", (surface, well_formed(key))
     )
     return started.rowcount == 1
 
@@ -54,7 +56,7 @@ def add_audit(db: sqlite3.Connection, entry: AuditEntry) -> None:
         (
             micros(entry.at),
             entry.account,
-            text(entry.actor),
+            well_formed(entry.actor),
             entry.surface,
             entry.action,
             entry.thread_id,
@@ -95,11 +97,13 @@ def note(db: sqlite3.Connection, key: str) -> str | None:
 
 
 def set_note(db: sqlite3.Connection, key: str, value: str) -> None:
-    db.execute("INSERT OR REPLACE INTO note (key, value) VALUES (?, ?)", (key, text(value)))
+    db.execute("INSERT OR REPLACE INTO note (key, value) VALUES (?, ?)", (key, well_formed(value)))
 
 
 def idempotent(db: sqlite3.Connection, thread_id: ThreadId, key: str) -> Mapping[str, Any] | None:
-    row = db.execute("SELECT answer FROM idempotency WHERE thread = ? AND key = ?", (thread_id, text(key))).fetchone()
+    row = db.execute(
+        "SELECT answer FROM idempotency WHERE thread = ? AND key = ?", (thread_id, well_formed(key))
+    ).fetchone()
     return None if row is None else of_json(row[0])
 
 
@@ -110,7 +114,7 @@ def set_idempotent(
     db.execute(
         "INSERT OR IGNORE INTO idempotency (thread, key, answer, created_at) "
         "SELECT id, ?, ?, ? FROM thread WHERE id = ?",
-        (text(key), json(answer), micros(at), thread_id),
+        (well_formed(key), json(answer), micros(at), thread_id),
     )
 
 

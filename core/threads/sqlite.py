@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
+from turnback.core.errors import StoreUnavailable
 from turnback.core.models import (
     BEGINNING,
     Account,
@@ -42,16 +43,14 @@ from turnback.core.packs import Packs, load
 from turnback.core.packs.bundle import Bundle
 from turnback.core.state.codec import Encoded
 from turnback.core.threads import gates, heads, opening, people, records, removal, transcript, values, waiting
+from turnback.core.threads.accounts import Secret
 from turnback.core.threads.checkpoints import Checkpoints
 from turnback.core.threads.guarded import GuardedDatabase
+from turnback.core.threads.ledger import Claim
 from turnback.core.threads.schema import MIGRATIONS
-from turnback.core.threads.store import Claim, FollowUp, Move, NewFork, NewTurn, Row, Secret, ThreadView, Waiting
+from turnback.core.threads.store import LISTED, FollowUp, Move, NewFork, NewTurn, Row, ThreadView, Waiting
 
 T = TypeVar("T")
-
-PURGE_TRIES = 20
-PURGE_BUSY_MS = 100
-"""How often, and how long each time, a purge waits for readers of the write-ahead log."""
 
 LARGE = 262_144
 """States over this many bytes are decoded off the event loop."""
@@ -70,6 +69,10 @@ class SqliteThreadStore:
     async def open(cls, path: Path, *, durability: Literal["normal", "full"] = "normal") -> Self:
         """Open or create turnback.db. Raises what `Database.open` raises."""
         return cls(await GuardedDatabase.open(path, MIGRATIONS, durability=durability), Packs())
+
+    def on_trouble(self, told: Callable[[StoreUnavailable], None]) -> None:
+        """Have `told` called whenever the file cannot be read or written."""
+        self._db.trouble = told
 
     async def close(self) -> None:
         await self._db.close()
@@ -104,7 +107,7 @@ class SqliteThreadStore:
     async def find_thread(self, thread_id: ThreadId) -> Thread | None:
         return await self._db.read(lambda db: values.find_thread(db, thread_id))
 
-    async def list_threads(self, account: AccountId | None, limit: int = 500) -> Sequence[Thread]:
+    async def list_threads(self, account: AccountId | None, limit: int = LISTED) -> Sequence[Thread]:
         return await self._db.read(lambda db: opening.list_threads(db, account, limit))
 
     async def rename_thread(self, thread_id: ThreadId, title: str, at: datetime) -> Thread | None:
@@ -237,11 +240,7 @@ class SqliteThreadStore:
             await self._keeping(thread_id, functools.partial(self._bury, thread_id))
 
     async def purge(self) -> bool:
-        for _ in range(PURGE_TRIES):
-            if await self._db.outside(_truncate_log):
-                return True
-            await asyncio.sleep(PURGE_BUSY_MS / 1000)  # other transactions come in between
-        return False
+        return await self._db.purge()
 
     # what people see and what the agent remembers
 
@@ -383,14 +382,3 @@ class SqliteThreadStore:
 
 async def _decoded(bundle: Bundle) -> State:
     return load(bundle) if bundle.bytes < LARGE else await asyncio.to_thread(load, bundle)
-
-
-def _truncate_log(db: sqlite3.Connection) -> bool:
-    """Move everything from the write-ahead log into the file and empty it; False if a reader is in the way."""
-    (usual,) = db.execute("PRAGMA busy_timeout").fetchone()
-    db.execute(f"PRAGMA busy_timeout = {PURGE_BUSY_MS}")
-    try:
-        (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    finally:
-        db.execute(f"PRAGMA busy_timeout = {usual}")
-    return not busy

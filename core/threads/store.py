@@ -14,7 +14,6 @@ from typing import Any, Literal, Protocol
 
 from turnback.core.lineage import Lineage
 from turnback.core.models import (
-    Account,
     AccountId,
     Actor,
     AuditEntry,
@@ -26,7 +25,6 @@ from turnback.core.models import (
     Gate,
     GateId,
     GateStatus,
-    Identity,
     Position,
     Spent,
     State,
@@ -39,14 +37,15 @@ from turnback.core.models import (
 )
 from turnback.core.packs.bundle import Bundle
 from turnback.core.state.codec import Encoded
+from turnback.core.threads.accounts import AccountStore
+from turnback.core.threads.ledger import Ledger
+
+LISTED = 500
+"""Threads that a list has at most, unless it asks for more."""
 
 
 class Stale(Exception):
     """The thread changed since the caller read it; read again and decide again."""
-
-
-class NameTaken(Exception):
-    """There is an account of this name, in other letters perhaps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,9 +112,9 @@ class Move:
     """A change of head by restore, undo, redo or reset.
 
     `returns` is the redo chain afterwards. `content` becomes the checkpoint at `to`; None keeps the one
-    that is there. `discard` deletes for good, in the same transaction, all rows, turns, facts and
-    effects that then are off the path, and leaves a follow-up "discard" for the steps (`args`: "to" as
-    a list, and "before", the next position that the thread would have given out).
+    that is there. `discard` (`returns` is then empty) deletes for good, in the same transaction, all
+    rows, turns, facts and effects that then are off the path, and leaves a follow-up "discard" for the
+    steps (`args`: "to" as a list, and "before", the next position that the thread would have given out).
     """
 
     to: Position
@@ -154,31 +153,7 @@ class FollowUp:
     args: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Secret:
-    """A token, session or sign-in link, known by its SHA-256 only."""
-
-    digest: str
-    kind: Literal["token", "session", "link"]
-    account: AccountId
-    label: str
-    created_at: datetime
-    expires_at: datetime | None
-    used_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """An update of a platform, claimed by its id before anything ran, with its payload."""
-
-    surface: Surface
-    key: str
-    payload: Mapping[str, Any]
-    started: bool
-    created_at: datetime
-
-
-class ThreadStore(Protocol):
+class ThreadStore(AccountStore, Ledger, Protocol):
     """Threads, and all that must outlive steps.db."""
 
     # threads and where they stand
@@ -186,7 +161,7 @@ class ThreadStore(Protocol):
         self, thread_id: ThreadId, title: str, surface: Surface, owner: AccountId, at: datetime, *, group: bool = False
     ) -> Thread: ...
     async def find_thread(self, thread_id: ThreadId) -> Thread | None: ...
-    async def list_threads(self, account: AccountId | None, limit: int = 500) -> Sequence[Thread]:
+    async def list_threads(self, account: AccountId | None, limit: int = LISTED) -> Sequence[Thread]:
         """Threads that an account owns or takes part in, newest first; None: everybody's."""
         ...
 
@@ -356,77 +331,7 @@ class ThreadStore(Protocol):
         """False if it was not waiting."""
         ...
 
-    # people and places
-    async def create_account(
-        self, account_id: AccountId, name: str, at: datetime, *, admin: bool = False
-    ) -> Account: ...
-    async def find_account(self, account_id: AccountId) -> Account | None: ...
-    async def account_named(self, name: str) -> Account | None: ...
-    async def accounts(self) -> Sequence[Account]: ...
-    async def set_admin(self, account_id: AccountId, admin: bool) -> None: ...
-    async def merge_accounts(self, kept: AccountId, gone: AccountId) -> None:
-        """Two accounts turn out to be one person: all that is `gone`'s (threads, participation, identities,
-        secrets, the admin's right) becomes `kept`'s, and `gone` is no more."""
-        ...
-
-    async def find_identity(self, surface: Surface, user_key: str) -> Identity | None: ...
-    async def identities(self, account_id: AccountId) -> Sequence[Identity]: ...
-    async def add_identity(self, identity: Identity) -> None: ...
-    async def bind(self, surface: Surface, place: str, thread_id: ThreadId) -> None:
-        """This place talks into that thread from now on. NotFound if there is no such thread."""
-        ...
-
-    async def bound(self, surface: Surface, place: str) -> ThreadId | None: ...
-    async def places(self, thread_id: ThreadId) -> Sequence[tuple[Surface, str]]: ...
-
-    # secrets
-    async def add_secret(self, secret: Secret) -> None: ...
-    async def find_secret(self, digest: str) -> Secret | None: ...
-    async def use_secret(self, digest: str, at: datetime) -> bool:
-        """Use a link up; False if it was used before."""
-        ...
-
-    async def drop_secret(self, digest: str) -> bool: ...
-    async def secrets(self, account: AccountId | None = None) -> Sequence[Secret]: ...
-
-    # claims, audit, settings
-    async def claim(self, surface: Surface, key: str, payload: Mapping[str, Any], at: datetime) -> bool:
-        """Claim an update; False if somebody did before. Durable when this returns."""
-        ...
-
-    async def start_claim(self, surface: Surface, key: str) -> bool:
-        """Mark a claim as started; False if it was."""
-        ...
-
-    async def unstarted_claims(self) -> Sequence[Claim]: ...
-    async def drop_stale(self, before: datetime) -> int:
-        """Drop claims and idempotent answers made before a time, and secrets that expired before it."""
-        ...
-
-    async def audit(self, entry: AuditEntry) -> None: ...
-    async def audit_trail(self, *, thread_id: ThreadId | None = None, limit: int = 100) -> Sequence[AuditEntry]:
-        """Newest first."""
-        ...
-
-    async def settings(self) -> Mapping[str, Any]:
-        """Settings changed at run time, by key."""
-        ...
-
-    async def set_settings(self, changes: Mapping[str, Any], audit: AuditEntry) -> None:
-        """A value of None takes the change back."""
-        ...
-
-    async def note(self, key: str) -> str | None:
-        """A small durable note of the service's own, such as the time of the last clean-up."""
-        ...
-
-    async def set_note(self, key: str, value: str) -> None: ...
-    async def idempotent(self, thread_id: ThreadId, key: str) -> Mapping[str, Any] | None:
-        """The answer given before under this Idempotency-Key."""
-        ...
-
-    async def set_idempotent(self, thread_id: ThreadId, key: str, answer: Mapping[str, Any], at: datetime) -> None: ...
-
+    # the file
     async def backup(self, path: str) -> None:
         """Write a consistent copy of the whole database to a new file."""
         ...

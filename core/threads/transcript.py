@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from turnback.core.models import Effect, Fact, FactId, Position, ThreadId, TranscriptRow, Turn
+from turnback.core.text import well_formed
 from turnback.core.threads import standing, values
 from turnback.core.threads.store import Row
-from turnback.core.threads.values import json, micros, text
+from turnback.core.threads.values import json, micros
 
 
 def add_rows(db: sqlite3.Connection, turn: Turn, at: Position, rows: Sequence[Row], now: datetime) -> None:
@@ -28,7 +29,7 @@ def add_rows(db: sqlite3.Connection, turn: Turn, at: Position, rows: Sequence[Ro
                 turn.turn_no,
                 turn.turn_index,
                 row.role,
-                text(row.text),
+                well_formed(row.text),
                 micros(now),
                 row.author,
             ),
@@ -58,7 +59,16 @@ def add_effects(db: sqlite3.Connection, thread_id: ThreadId, at: Position, effec
         db.execute(
             "INSERT INTO effect (thread, pos, n, branch, turn_index, number, tool, args) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (thread_id, at.pos, n, at.branch, effect.turn_index, effect.number, text(effect.tool), json(effect.args)),
+            (
+                thread_id,
+                at.pos,
+                n,
+                at.branch,
+                effect.turn_index,
+                effect.number,
+                well_formed(effect.tool),
+                json(effect.args),
+            ),
         )
 
 
@@ -75,7 +85,7 @@ def add_fact(db: sqlite3.Connection, thread_id: ThreadId, fact_id: FactId, words
     place = Position(thread.head.branch, standing.take(db, thread_id, "next_pos"))
     made = db.execute(
         f"INSERT INTO fact ({values.FACT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING {values.FACT}",
-        (fact_id, thread_id, place.branch, place.pos, turn.turn_no, turn.turn_index, text(words), micros(at)),
+        (fact_id, thread_id, place.branch, place.pos, turn.turn_no, turn.turn_index, well_formed(words), micros(at)),
     )
     return values.fact_of(made.fetchone())
 

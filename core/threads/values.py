@@ -68,15 +68,6 @@ def maybe_when(stored: int | None) -> datetime | None:
     return None if stored is None else when(stored)
 
 
-def text(value: str) -> str:
-    """Words as SQLite can hold them: U+FFFD for a lone surrogate, as on every screen."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return value
-
-
 def json(value: object) -> bytes:
     """A value as JSON for a BLOB column."""
     return codec.dumps(value)

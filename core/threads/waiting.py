@@ -9,16 +9,16 @@ import sqlite3
 from collections.abc import Collection
 
 from turnback.core.models import Actor, Surface, ThreadId
+from turnback.core.text import well_formed
 from turnback.core.threads import values
 from turnback.core.threads.store import Stale, Waiting
-from turnback.core.threads.values import text
 
 
 def add(db: sqlite3.Connection, thread_id: ThreadId, actor: Actor, words: str) -> int:
     values.get_thread(db, thread_id)
     row = db.execute(
         "INSERT INTO waiting (thread, account, surface, name, identity, text) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-        (thread_id, actor.account, actor.surface, text(actor.name), actor.identity, text(words)),
+        (thread_id, actor.account, actor.surface, well_formed(actor.name), actor.identity, well_formed(words)),
     ).fetchone()
     return int(row[0])
 

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, cast
 
 import structlog
@@ -185,7 +186,7 @@ class RunningTurn:
 
     async def _open(self) -> AsyncIterator[Mapping[str, Any]]:
         thread_id, resumed = self.turn.thread_id, self._begun.resumed
-        await asyncio.to_thread(self._context.workspace.mkdir, mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(_make_private, self._context.workspace)
         stands_at = self._begun.before.thread.head if resumed else self.turn.start
         state = await self._parts.threads.checkpoint(thread_id, stands_at)
         if state is None:
@@ -324,6 +325,12 @@ class RunningTurn:
     def _result_failed(self) -> TurnResult:
         status: ResultStatus = "stopped" if self._stopping is not None else "failed"
         return TurnResult(thread_id=self.turn.thread_id, turn_index=self.turn.turn_index, status=status)
+
+
+def _make_private(workspace: Path) -> None:
+    """Make the folder, and the one of all workspaces, for the owner's eyes only."""
+    for folder in (workspace.parent, workspace):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def _turns_before(begun: Begun) -> list[tuple[int, str]]:

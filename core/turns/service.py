@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -18,16 +18,17 @@ from pathlib import Path
 import structlog
 
 from turnback.core import shapes
-from turnback.core.agents.protocol import Agent, Resumable
+from turnback.core.agents.protocol import Agent
 from turnback.core.errors import InvalidRequest, NotFound, Refusal, StoreUnavailable
 from turnback.core.events import Events
 from turnback.core.locks import ThreadLocks
-from turnback.core.models import Actor, Gate, GateId, GateStatus, State, Surface, Thread, ThreadId, Turn, TurnStatus
+from turnback.core.models import UNTITLED, Actor, Gate, GateId, GateStatus, Surface, Thread, ThreadId, Turn, TurnStatus
 from turnback.core.policy import Right, TimeTravel
 from turnback.core.tasks import Tasks
 from turnback.core.text import one_line, well_formed
-from turnback.core.threads.store import NewTurn, Row, ThreadStore, ThreadView
-from turnback.core.turns.running import INTERRUPTED, Begun, Resumed, RunningTurn
+from turnback.core.threads.store import NewTurn, ThreadStore
+from turnback.core.turns.resuming import pick_up
+from turnback.core.turns.running import Begun, RunningTurn
 from turnback.core.turns.values import (
     Captures,
     Gauge,
@@ -40,9 +41,6 @@ from turnback.core.turns.values import (
     TurnResult,
     Voice,
 )
-
-UNTITLED = "New chat"
-"""The title of a thread until its first message gives it one."""
 
 TITLE_LENGTH = 60
 SUMMARY_LENGTH = 80
@@ -105,8 +103,6 @@ class Turns:
     ) -> None:
         self.rewind: RewindControl | None = None
         self._threads = threads
-        self._events = events
-        self._agent = agent
         self._clock = clock
         self._rights = rights
         self._locks = locks
@@ -151,11 +147,6 @@ class Turns:
     async def wait(self, sent: Sent) -> TurnResult:
         """Wait for the end of a message's turn."""
         return await asyncio.shield(sent.done)
-
-    async def wait_turn(self, thread_id: str) -> TurnResult | None:
-        """Wait for the end of what runs in a thread; None if nothing does."""
-        lane = self._lanes.get(ThreadId(thread_id))
-        return await asyncio.shield(lane.current.progress.done) if lane else None
 
     def running(self, thread_id: str) -> bool:
         """Whether a turn runs or waits at a gate."""
@@ -214,7 +205,7 @@ class Turns:
             if thread_id in self._lanes:
                 continue
             async with self._locks.hold(thread_id):
-                current = await self._pick_up(left[thread_id]) if thread_id in left else None
+                current = await pick_up(self._parts, left[thread_id]) if thread_id in left else None
                 current = current or await self._next(thread_id, queue)
                 if current is not None:
                     self._open_lane(thread_id, current, queue)
@@ -304,8 +295,8 @@ class Turns:
 
     async def _begin(self, thread_id: ThreadId, message: _Message) -> RunningTurn:
         """Begin a turn; the caller holds the lock."""
-        before = await self._view(thread_id)
-        voice = await self._voice(before.thread)
+        before = await self._parts.view(thread_id)
+        voice = await self._parts.voice(before.thread)
         summary = one_line(message.text, SUMMARY_LENGTH)
         new = NewTurn(
             text=message.text, summary=summary, actor=message.actor.account, at=self._clock(), waiting=message.waiting
@@ -320,12 +311,6 @@ class Turns:
             _log.exception("turn not announced", thread=thread_id, operation="turn")
         return current
 
-    async def _view(self, thread_id: ThreadId) -> ThreadView:
-        view = await self._threads.view(thread_id)
-        if view is None:
-            raise NotFound
-        return view
-
     async def _announce(self, thread: Thread, turn: Turn, text: str, voice: Voice) -> None:
         for row in await self._threads.turn_rows(turn.thread_id, turn.turn_no):
             voice.tell("message", message=shapes.message_json(row))
@@ -333,10 +318,6 @@ class Turns:
         if thread.title in ("", UNTITLED):
             await self._threads.rename_thread(thread.id, one_line(text, TITLE_LENGTH), self._clock())
         voice.tell_threads()
-
-    async def _voice(self, thread: Thread) -> Voice:
-        present = await self._threads.participants(thread.id) if thread.group else ()
-        return Voice(self._events, thread.id, frozenset({thread.owner, *present}))
 
     async def _stop(self, thread_id: ThreadId) -> bool:
         lane = self._lanes.get(thread_id)
@@ -361,41 +342,6 @@ class Turns:
         if lane is not None:
             lane.current.approvals.decided(gate)
         return gate
-
-    # after a restart
-
-    async def _left_content(self, turn: Turn) -> State | None:
-        """What a turn's agent left to go on from; None if the turn cannot."""
-        if turn.status is not TurnStatus.APPROVAL_PENDING or not isinstance(self._agent, Resumable):
-            return None
-        return await self._threads.gate_content(turn.thread_id, turn.turn_no)
-
-    async def _pick_up(self, turn: Turn) -> RunningTurn | None:
-        """Go on with a turn, or close it."""
-        content = await self._left_content(turn)
-        if content is not None:
-            return await self._rejoin(turn, content)
-        note = Row(role="note", text=INTERRUPTED)
-        await self._threads.end_turn(turn.thread_id, turn.turn_no, TurnStatus.INTERRUPTED, (note,), self._clock())
-        return None
-
-    async def _rejoin(self, turn: Turn, content: State) -> RunningTurn:
-        before = await self._view(turn.thread_id)
-        thread = before.thread
-        gates = _newest(await self._threads.gates(turn.thread_id, turn.turn_no))
-        facts = await self._threads.facts(turn.thread_id)
-        learned = sum(fact.turn_no == turn.turn_no and fact.at.pos <= thread.head.pos for fact in facts)
-        iteration = thread.head.pos - turn.start.pos - learned  # facts have positions of their own
-        resumed = Resumed(state=content, gates=gates, iteration=iteration)
-        actor = Actor(account=turn.actor, surface=thread.surface)
-        begun = Begun(turn=turn, actor=actor, text="", before=before, resumed=resumed)
-        return RunningTurn(self._parts, begun, Progress(), await self._voice(thread))
-
-
-def _newest(gates: Sequence[Gate]) -> tuple[Gate, ...]:
-    """The gates that were opened last, together."""
-    last = max((g.created_at for g in gates), default=None)
-    return tuple(g for g in gates if g.created_at == last)
 
 
 def _unrun(thread_id: ThreadId, status: ResultStatus, reply: str) -> TurnResult:

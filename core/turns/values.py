@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from turnback.core.agents.protocol import Agent
+from turnback.core.errors import NotFound
 from turnback.core.events import EventName, Events
 from turnback.core.models import AccountId, Actor, CaptureResult, Gate, Thread, ThreadId
 from turnback.core.policy import Right, TimeTravel
 from turnback.core.state.codec import Encoded
 from turnback.core.steps.store import StepDraft
 from turnback.core.tasks import Tasks
-from turnback.core.threads.store import Return, ThreadStore
+from turnback.core.threads.store import Return, ThreadStore, ThreadView
 
 ResultStatus = Literal["done", "failed", "stopped", "interrupted", "approval_pending", "returned", "queued"]
 
@@ -132,6 +133,18 @@ class Parts:
     grace: float
     rewind: Callable[[], RewindControl | None]
     tasks: Tasks
+
+    async def view(self, thread_id: ThreadId) -> ThreadView:
+        """A thread as it is now; raises NotFound."""
+        view = await self.threads.view(thread_id)
+        if view is None:
+            raise NotFound
+        return view
+
+    async def voice(self, thread: Thread) -> Voice:
+        """The voice that reaches all who may see a thread now."""
+        present = await self.threads.participants(thread.id) if thread.group else ()
+        return Voice(self.events, thread.id, frozenset({thread.owner, *present}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,9 @@ from support.threads import ANN, BOB, FORK, NOW, TRIP, Talk, entry, later, new_t
 
 from turnback.core.errors import NotFound, TurnRunning
 from turnback.core.models import Account, AccountId, Action, Actor, Identity, Outcome, Surface
-from turnback.core.threads.store import Claim, NameTaken, Secret, Stale, ThreadStore, Waiting
+from turnback.core.threads.accounts import NameTaken, Secret
+from turnback.core.threads.ledger import Claim
+from turnback.core.threads.store import Stale, ThreadStore, Waiting
 
 Reopen = Callable[[], Awaitable[ThreadStore]]
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header
 
 from turnback.core import shapes
-from turnback.core.answers import Rewound
-from turnback.core.errors import NothingToRedo
-from turnback.core.models import Actor
 from turnback.core.recording import Report
 from turnback.web import requests, schemas
 from turnback.web.answers import Answer, StateAnswer
 from turnback.web.auth import SECURITY, Asking
 from turnback.web.openapi import ACT, LOOK
-from turnback.web.parts import Parts, Web
+from turnback.web.parts import Web
 
 router = APIRouter(prefix="/api/replay", tags=["time travel"], dependencies=SECURITY)
 
@@ -109,25 +105,11 @@ async def undo(actor: Asking, web: Web, body: requests.Rewind) -> Answer:
 @router.post("/redo", response_model=schemas.Rewound, responses=ACT)
 async def redo(actor: Asking, web: Web, body: requests.Rewind) -> Answer:
     """Reverse the last `n` undos, restores and resets, newest first; as many as there are, but one at least."""
-    return Answer(shapes.rewound_json(await _redo(web, actor, body)))
+    rewound = await web.service.rewind.redo(actor, body.thread_id, body.n, confirm_files=body.confirm_files)
+    return Answer(shapes.rewound_json(rewound))
 
 
 @router.delete("/threads/{thread_id}", response_model=schemas.Cleared, responses=ACT)
 async def clear(actor: Asking, web: Web, thread_id: str) -> Answer:
     """Delete a conversation's steps; the conversation stays."""
     return Answer({"deleted": await web.service.rewind.clear(actor, thread_id)})
-
-
-async def _redo(web: Parts, actor: Actor, body: requests.Rewind) -> Rewound:
-    rewound = await web.service.rewind.redo(actor, body.thread_id, confirm_files=body.confirm_files)
-    for _ in range(body.n - 1):
-        try:
-            following = await web.service.rewind.redo(actor, body.thread_id, confirm_files=body.confirm_files)
-        except NothingToRedo:
-            break
-        rewound = dataclasses.replace(
-            following,
-            turns_brought_back=rewound.turns_brought_back + following.turns_brought_back,
-            turns_set_aside=rewound.turns_set_aside + following.turns_set_aside,
-        )
-    return rewound

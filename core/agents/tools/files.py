@@ -16,7 +16,8 @@ from pathlib import Path, PurePosixPath
 
 from pydantic_ai.exceptions import ToolFailed
 
-from turnback.core.agents.work import ToolContext, plain
+from turnback.core.agents.work import ToolContext
+from turnback.core.text import well_formed
 
 MAX_READ = 262_144
 """Bytes of a file that a model is shown."""
@@ -39,7 +40,7 @@ def read_file(ctx: ToolContext, path: str) -> str:
         with os.fdopen(descriptor, "rb") as file:
             size = os.fstat(descriptor).st_size
             data = file.read(MAX_READ)
-    text = plain(data.decode("utf-8", "replace"))
+    text = well_formed(data.decode("utf-8", "replace"))
     return text if size <= MAX_READ else f"{text}\n[the first {MAX_READ} of {size} bytes]"
 
 
@@ -50,7 +51,7 @@ def list_files(ctx: ToolContext, path: str = ".") -> str:
         path: Which folder, from the workspace.
     """
     with _said(path), _folder(ctx.deps.context.workspace, _names(path)) as folder, os.scandir(folder) as entries:
-        names = sorted(plain(e.name) + ("/" if e.is_dir(follow_symlinks=False) else "") for e in entries)
+        names = sorted(well_formed(e.name) + ("/" if e.is_dir(follow_symlinks=False) else "") for e in entries)
     over = len(names) - MAX_LISTED
     lines = [*names[:MAX_LISTED], f"[and {over} more]"] if over > 0 else names
     return "\n".join(lines) or "(empty)"
@@ -64,7 +65,7 @@ def write_file(ctx: ToolContext, path: str, text: str) -> str:
         text: All that the file will hold.
     """
     with _said(path), _parent(ctx.deps.context.workspace, path, make=True) as (folder, name):
-        _replace(folder, name, plain(text).encode())
+        _replace(folder, name, well_formed(text).encode())
     return f"wrote {path}"
 
 
@@ -78,7 +79,7 @@ def append_file(ctx: ToolContext, path: str, text: str) -> str:
     with _said(path), _parent(ctx.deps.context.workspace, path, make=True) as (folder, name):
         descriptor = _open(folder, name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         with os.fdopen(descriptor, "ab") as file:
-            file.write(plain(text).encode())
+            file.write(well_formed(text).encode())
     return f"appended to {path}"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic_ai.exceptions import ToolFailed
 
-from turnback.core.agents.work import ToolContext, plain
+from turnback.core.agents.work import ToolContext
+from turnback.core.text import well_formed
 
 MAX_FACT = 2000
 """Characters of a fact."""
@@ -16,7 +17,7 @@ async def remember(ctx: ToolContext, text: str) -> str:
     Args:
         text: The fact, in one sentence.
     """
-    fact = " ".join(plain(text).split())
+    fact = " ".join(well_formed(text).split())
     if not fact or len(fact) > MAX_FACT:
         raise ToolFailed(f"a fact has 1 to {MAX_FACT} characters")
     if await ctx.deps.context.remember(fact) is None:
@@ -27,4 +28,4 @@ async def remember(ctx: ToolContext, text: str) -> str:
 async def recall(ctx: ToolContext) -> str:
     """Read all the facts that were remembered here, one a line, oldest first."""
     facts = await ctx.deps.context.recall()
-    return "\n".join(plain(fact.text) for fact in facts) or "(nothing is remembered)"
+    return "\n".join(well_formed(fact.text) for fact in facts) or "(nothing is remembered)"

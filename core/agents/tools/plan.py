@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from turnback.core.agents.work import ToolContext, plain
+from turnback.core.agents.work import ToolContext
+from turnback.core.text import well_formed
 
 
 class PlanItem(BaseModel):
@@ -22,7 +23,7 @@ async def plan(ctx: ToolContext, items: list[PlanItem]) -> str:
     Args:
         items: The whole plan, those that are done included.
     """
-    ctx.deps.plan = tuple({"title": plain(item.title), "status": item.status} for item in items)
+    ctx.deps.plan = tuple({"title": well_formed(item.title), "status": item.status} for item in items)
     done = sum(item.status == "done" for item in items)
     return f"the plan has {len(items)} items, {done} done"
 
@@ -33,5 +34,5 @@ async def note(ctx: ToolContext, text: str) -> str:
     Args:
         text: The line.
     """
-    ctx.deps.scratchpad += plain(text) + "\n"
+    ctx.deps.scratchpad += well_formed(text) + "\n"
     return "noted"

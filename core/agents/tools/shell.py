@@ -16,7 +16,8 @@ from pathlib import Path
 from pydantic_ai.exceptions import ApprovalRequired, ToolFailed
 
 from turnback.core.agents.tools.sandbox import Place
-from turnback.core.agents.work import ToolContext, plain
+from turnback.core.agents.work import ToolContext
+from turnback.core.text import well_formed
 
 MAX_OUTPUT = 65_536
 """Bytes of output that are kept; the rest is read and dropped."""
@@ -43,7 +44,7 @@ def command_tool(place: Place, *, asks: bool, timeout: float = TIMEOUT) -> Calla
             raise ToolFailed(why)
         if asks and not ctx.tool_call_approved:
             raise ApprovalRequired
-        return await _run(place, plain(command), ctx.deps.context.workspace, timeout)
+        return await _run(place, well_formed(command), ctx.deps.context.workspace, timeout)
 
     return run_command
 
@@ -129,7 +130,7 @@ class _Output(asyncio.Protocol):
             self.end = -1
 
     def text(self) -> str:
-        text = plain(self._kept.decode("utf-8", "replace"))
+        text = well_formed(self._kept.decode("utf-8", "replace"))
         if self._dropped:
             return f"{text}\n[{self._dropped} more bytes]\n"
         return text if not text or text.endswith("\n") else text + "\n"

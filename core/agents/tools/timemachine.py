@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from turnback.core.agents.work import ToolContext, plain
+from turnback.core.agents.work import ToolContext
+from turnback.core.text import well_formed
 
 
 async def undo_task(ctx: ToolContext, n: Annotated[int, Field(ge=1, le=1000)] = 1) -> str:
@@ -29,4 +30,4 @@ async def redo_task(ctx: ToolContext) -> str:
 async def list_tasks(ctx: ToolContext) -> str:
     """List the turns before this one, which can be undone, oldest first."""
     turns = await ctx.deps.context.turns()
-    return "\n".join(f"{index}. {plain(summary)}" for index, summary in turns) or "(no turns before this one)"
+    return "\n".join(f"{index}. {well_formed(summary)}" for index, summary in turns) or "(no turns before this one)"

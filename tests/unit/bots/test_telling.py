@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnback.bots.telling import age, counted, moment, size, telling_apart, value_text
+from turnback.bots.telling import age, moment, size, telling_apart, value_text
 
 NOW = datetime(2026, 5, 3, 14, 5, tzinfo=UTC)
 
@@ -34,10 +34,6 @@ def test_moment_is_utc_without_a_leading_zero() -> None:
 @pytest.mark.parametrize(("n", "said"), [(512, "512 B"), (12_300, "12 KB"), (33_554_432, "32.0 MB")])
 def test_size_is_said_in_its_unit(n: int, said: str) -> None:
     assert size(n) == said
-
-
-def test_counts_have_their_plural() -> None:
-    assert (counted(0, "step"), counted(1, "step"), counted(2, "step")) == ("0 steps", "1 step", "2 steps")
 
 
 @given(st.lists(st.text("ab", min_size=12, max_size=12), unique=True, min_size=1))

@@ -102,6 +102,10 @@ def failed(service: Turnback) -> float | None:
     return service.metrics.registry.get_sample_value("turnback_capture_total", {"result": "failed"})
 
 
+def alerts(service: Turnback) -> float | None:
+    return service.metrics.registry.get_sample_value("turnback_alerts_total", {"kind": "threads_unavailable"})
+
+
 async def saved(service: Turnback, thread: Thread) -> list[str]:
     return [v.step.summary for v in (await service.rewind.list_steps(ANN, thread.id)).steps]
 
@@ -134,3 +138,17 @@ async def test_message_that_cannot_be_written_down_is_refused_and_changes_nothin
         await service.turns.ask(ANN, thread.id, noise(1, 200_000))
     assert await service.rewind.thread(ANN, thread.id) == before
     assert (await service.turns.ask(ANN, thread.id, "hello")).turn_index == 2
+
+
+async def test_conversations_that_cannot_be_written_alert_the_operator_until_there_is_room(
+    service: Turnback, thread: Thread, volume: tuple[Path, Full]
+) -> None:
+    with volume[1]():
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable):
+                await service.turns.ask(ANN, thread.id, noise(1, 200_000))
+        await service.maintenance.look_at_threads()
+        assert [alert.kind for alert in service.alerts.active] == ["threads_unavailable"]
+        assert alerts(service) == 1
+    await service.maintenance.look_at_threads()
+    assert service.alerts.active == ()

@@ -319,4 +319,12 @@ async def test_alert_is_logged_counted_and_told_once(service: Turnback) -> None:
         {"kind": "disk_short", "text": "make room"},
         frozenset(),
     )
+    assert service.metrics.registry.get_sample_value("turnback_alerts_total", {"kind": "disk_short"}) == 1
+
+
+async def test_alert_that_comes_again_after_it_was_over_is_counted_again(service: Turnback) -> None:
+    service.alerts.sound("disk_short", "make room")
+    service.alerts.sound("disk_short", "make more room")
+    service.alerts.settle("disk_short")
+    service.alerts.sound("disk_short", "make room")
     assert service.metrics.registry.get_sample_value("turnback_alerts_total", {"kind": "disk_short"}) == 2

@@ -121,6 +121,51 @@ async def test_redo_reverses_one_at_a_time_and_ends_with_a_new_message(
         await service.rewind.redo(ANN, thread.id)
 
 
+async def test_redo_of_several_is_one_move(service: Turnback, thread: Thread, say: Say) -> None:
+    for text in ("one", "two", "three"):
+        await say(text)
+    whole = await state(service, thread)
+    await service.rewind.reset(ANN, thread.id)
+    await service.rewind.redo(ANN, thread.id)
+    await service.rewind.undo(ANN, thread.id)
+    await service.rewind.undo(ANN, thread.id)
+    await service.rewind.undo(ANN, thread.id)
+
+    two = await service.rewind.redo(ANN, thread.id, 2)
+    assert (two.turns_brought_back, two.turn_index) == (2, 2)
+    rest = await service.rewind.redo(ANN, thread.id, 5)
+    assert (rest.turns_brought_back, rest.turn_index) == (1, 3)
+    assert await state(service, thread) == whole
+    with pytest.raises(NothingToRedo):
+        await service.rewind.redo(ANN, thread.id)
+    trail = await service.rewind.audit_trail(replace(ANN, admin=True), thread.id)
+    assert [entry.outcome for entry in trail if entry.action is Action.REDO] == ["refused", "done", "done", "done"]
+
+
+async def test_redo_of_none_is_refused(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    await service.rewind.undo(ANN, thread.id)
+    with pytest.raises(InvalidRequest):
+        await service.rewind.redo(ANN, thread.id, 0)
+
+
+async def test_redo_of_moves_that_cancel_each_other_ends_where_it_began(
+    service: Turnback, thread: Thread, say: Say
+) -> None:
+    await say("one")
+    await say("two")
+    newest = (await ids(service, thread))[-1]
+    await service.rewind.undo(ANN, thread.id)
+    await service.rewind.restore(ANN, thread.id, newest)
+
+    told = await service.rewind.redo(ANN, thread.id, 2)
+
+    assert (told.turn_index, told.turns_set_aside, told.turns_brought_back) == (2, 0, 0)
+    assert await words(service, thread) == ["one", "said one", "two", "said two"]
+    with pytest.raises(NothingToRedo):
+        await service.rewind.redo(ANN, thread.id)
+
+
 async def test_bring_back_pressed_again_changes_nothing(service: Turnback, thread: Thread, say: Say) -> None:
     await say("one")
     await say("two")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnback.core.text import one_line, well_formed
+from turnback.core.text import counted, one_line, well_formed
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,7 @@ def test_well_formed_can_be_encoded(text: str) -> None:
 
 def test_well_formed_joins_a_pair_of_surrogates() -> None:
     assert well_formed("\ud83d\ude00 \ude00") == "😀 \ufffd"
+
+
+def test_counts_have_their_plural() -> None:
+    assert (counted(0, "step"), counted(1, "step"), counted(2, "step")) == ("0 steps", "1 step", "2 steps")

@@ -6,10 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from turnback.web.answers import StateAnswer, clean, dumps
+from turnback.web.answers import StateAnswer, dumps
 
 
 @pytest.mark.parametrize(
@@ -39,8 +37,3 @@ def test_dumps_goes_deep() -> None:
     for _ in range(520):
         value = [value]
     assert dumps(value).count(b"[") == 520
-
-
-@given(st.text(st.characters()))
-def test_clean_text_is_utf8(text: str) -> None:
-    assert clean(text).encode().decode() == clean(text)

@@ -43,6 +43,21 @@ async def test_locked_file_refuses_and_heals(store: SqliteThreadStore, path: Pat
     await store.create_thread(THREAD, "Trip", Surface.API, ANN, NOW)
 
 
+async def test_whoever_asked_is_told_of_each_refusal_and_of_no_bug(store: SqliteThreadStore, path: Path) -> None:
+    told: list[StoreUnavailable] = []
+    store.on_trouble(told.append)
+    await store.create_thread(THREAD, "Trip", Surface.API, ANN, NOW)
+    with pytest.raises(sqlite3.IntegrityError):
+        await store.create_thread(THREAD, "Trip", Surface.API, ANN, NOW)
+    assert told == []
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreUnavailable) as refused:
+        await store.set_note("a", "b")
+    holder.close()
+    assert told == [refused.value]
+
+
 async def test_damaged_file_refuses(store: SqliteThreadStore, path: Path) -> None:
     for n in range(300):
         await store.create_thread(ThreadId(f"{n:032x}"), "Trip " * 40, Surface.API, ANN, NOW)

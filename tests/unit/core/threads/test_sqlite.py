@@ -18,6 +18,7 @@ from support.threads import ANN, NOW, TRIP, Talk, entry, later, new_turn, said
 from turnback.core.models import Action, Effect, FactId, Gate, GateId, GateStatus, Position, Surface, TurnStatus
 from turnback.core.sqlite import NewerSchema
 from turnback.core.state.codec import encode
+from turnback.core.threads import guarded
 from turnback.core.threads import sqlite as store_module
 from turnback.core.threads.schema import MIGRATIONS
 from turnback.core.threads.sqlite import SqliteThreadStore
@@ -212,8 +213,8 @@ async def test_purge_says_so_while_a_reader_is_in_the_way(
     talk: Talk, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DB-01: and succeeds without a restart once the reader has gone."""
-    monkeypatch.setattr(store_module, "PURGE_TRIES", 2)
-    monkeypatch.setattr(store_module, "PURGE_BUSY_MS", 1)
+    monkeypatch.setattr(guarded, "PURGE_TRIES", 2)
+    monkeypatch.setattr(guarded, "PURGE_BUSY_MS", 1)
     reader = sqlite3.connect(path, isolation_level=None)
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM thread").fetchall()

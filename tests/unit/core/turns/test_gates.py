@@ -82,13 +82,12 @@ async def test_gate_after_a_gate_is_reported_by_the_first_answer(house: House) -
 
 
 async def test_gate_that_nobody_answers_counts_as_denied(house: House) -> None:
-    asked = await house.turns.ask(ANN, THREAD, "gated x")
+    sent = await house.turns.send(ANN, THREAD, "gated x")
+    asked = await sent.progress.stage()
     await until(lambda: bool(house.time.sleepers))
-    waiting = asyncio.create_task(house.turns.wait_turn(THREAD))
     house.time.advance(601)
 
-    result = await waiting
-    assert result is not None
+    result = await house.turns.wait(sent)
     assert result.reply == "answered [('x', False)]"
     gate = await house.threads.find_gate(asked.gates[0].id)
     assert gate is not None
@@ -111,8 +110,6 @@ async def test_answer_that_comes_too_late_is_refused_and_counts_as_denied(house:
 
     with pytest.raises(NotFound, match="no longer waiting"):
         await house.turns.decide(ANN, THREAD, asked.gates[0].id, True)
-    result = await house.turns.wait_turn(THREAD)
-    assert result is None or result.reply == "answered [('x', False)]"
     await until(lambda: not house.turns.running(THREAD))
     assert (await house.rows())[-1] == ("assistant", "answered [('x', False)]")
 

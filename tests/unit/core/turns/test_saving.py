@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +31,12 @@ async def test_steps_carry_their_turn_place_and_tools(house: House) -> None:
     assert first.message_count > 0
     assert first.at < second.at == (await house.thread()).head
     assert first.id != second.id
+
+
+async def test_workspaces_are_for_the_owners_eyes_only(house: House) -> None:
+    await house.turns.ask(ANN, THREAD, "one")
+    workspace = house._folder / "workspaces" / THREAD
+    assert [stat.S_IMODE(folder.stat().st_mode) for folder in (workspace.parent, workspace)] == [0o700, 0o700]
 
 
 async def test_summary_is_one_line_of_80_characters_cut_at_a_word(house: House) -> None:

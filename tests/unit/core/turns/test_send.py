@@ -176,17 +176,6 @@ async def test_return_waiting_gives_messages_back(house: House) -> None:
     assert house.turns.return_waiting(THREAD) == 0
 
 
-async def test_wait_turn_gives_the_end_of_what_runs(house: House) -> None:
-    assert await house.turns.wait_turn(THREAD) is None
-    await house.turns.send(ANN, THREAD, "slow")
-    waiting = asyncio.create_task(house.turns.wait_turn(THREAD))
-    house.agent.go("start")
-    house.agent.go("middle")
-    result = await waiting
-    assert result is not None
-    assert result.reply == "slept"
-
-
 async def test_note_is_told_to_the_agent_once(house: House) -> None:
     heard: list[Any] = []
 

@@ -1,0 +1,63 @@
+"""What the thread store knows of people: accounts, who they are elsewhere, their secrets, and their places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from turnback.core.models import Account, AccountId, Identity, Surface, ThreadId
+
+
+class NameTaken(Exception):
+    """There is an account of this name, in other letters perhaps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """A token, session or sign-in link, known by its SHA-256 only."""
+
+    digest: str
+    kind: Literal["token", "session", "link"]
+    account: AccountId
+    label: str
+    created_at: datetime
+    expires_at: datetime | None
+    used_at: datetime | None
+
+
+class AccountStore(Protocol):
+    """The part of `ThreadStore` that is about people; each method is one transaction."""
+
+    async def create_account(
+        self, account_id: AccountId, name: str, at: datetime, *, admin: bool = False
+    ) -> Account: ...
+    async def find_account(self, account_id: AccountId) -> Account | None: ...
+    async def account_named(self, name: str) -> Account | None: ...
+    async def accounts(self) -> Sequence[Account]: ...
+    async def set_admin(self, account_id: AccountId, admin: bool) -> None: ...
+    async def merge_accounts(self, kept: AccountId, gone: AccountId) -> None:
+        """Two accounts turn out to be one person: all that is `gone`'s (threads, participation, identities,
+        secrets, the admin's right) becomes `kept`'s, and `gone` is no more."""
+        ...
+
+    async def find_identity(self, surface: Surface, user_key: str) -> Identity | None: ...
+    async def identities(self, account_id: AccountId) -> Sequence[Identity]: ...
+    async def add_identity(self, identity: Identity) -> None: ...
+    async def bind(self, surface: Surface, place: str, thread_id: ThreadId) -> None:
+        """This place talks into that thread from now on. NotFound if there is no such thread."""
+        ...
+
+    async def bound(self, surface: Surface, place: str) -> ThreadId | None: ...
+    async def places(self, thread_id: ThreadId) -> Sequence[tuple[Surface, str]]: ...
+
+    # secrets
+    async def add_secret(self, secret: Secret) -> None: ...
+    async def find_secret(self, digest: str) -> Secret | None: ...
+    async def use_secret(self, digest: str, at: datetime) -> bool:
+        """Use a link up; False if it was used before."""
+        ...
+
+    async def drop_secret(self, digest: str) -> bool: ...
+    async def secrets(self, account: AccountId | None = None) -> Sequence[Secret]: ...
