@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from turnback.core.agents.history import parts_of
-from turnback.core.models import Position, State, TurnStatus
+from turnback.core.models import BEGINNING, Position, TurnStatus
 from turnback.core.packs.bundle import Bundle
-from turnback.core.packs.log import load
-from turnback.core.state.codec import Encoded, decode
+from turnback.core.packs.log import messages_of, size_of_messages
+from turnback.core.state.codec import Encoded, loads
 from turnback.core.threads.store import ThreadStore, ThreadView
 from turnback.core.views import turns_on
 
@@ -47,27 +47,28 @@ async def lesson_of(
     parted = gone[0].base if gone else left
     if way.covers(to) and to != parted:  # the turn that `to` is in the middle of is left as well
         gone, parted = turns[-1 - len(gone) :], to
-    state = await threads.checkpoint(view.thread.id, left)
+    state = await threads.checkpoint_bundle(view.thread.id, left)
     if state is None or not gone:
         return None
-    reached = _decoded(content) if parted == to else None
-    begun = await threads.checkpoint(view.thread.id, parted) if reached is None else reached
-    if begun is None:
+    if parted != to or content is None:
+        content = await threads.checkpoint_bundle(view.thread.id, parted)
+    if content is None and parted != BEGINNING:
         return None
-    return lesson(
-        tried(_messages(state)[len(_messages(begun)) :]), stopped=any(t.status is TurnStatus.STOPPED for t in gone)
-    )
+    return lesson(tried(_since(state, content)), stopped=any(t.status is TurnStatus.STOPPED for t in gone))
 
 
-def _decoded(content: Encoded | Bundle | None) -> State | None:
-    if isinstance(content, Bundle):
-        return load(content)
-    return None if content is None else decode(content.messages, content.fields)
-
-
-def _messages(state: State) -> Sequence[Any]:
-    found = state.get("messages")
-    return found if isinstance(found, list) else ()
+def _since(state: Bundle, begun: Encoded | Bundle | None) -> Sequence[Any]:
+    """The messages of a state that follow those of an earlier one; those that both have are not read."""
+    known = 0
+    if begun is not None:
+        known = size_of_messages(begun) if isinstance(begun, Bundle) else len(begun.messages) - 1
+    if known <= 1:
+        return cast("Sequence[Any]", loads(messages_of(state) or b"[]"))
+    rest = messages_of(state, known)
+    try:
+        return cast("Sequence[Any]", loads(b"[" + rest[1:])) if rest.startswith(b",") else ()
+    except ValueError:  # the history was written anew in between
+        return ()
 
 
 def tried(messages: Sequence[Any]) -> list[Tried]:

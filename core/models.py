@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, NewType
+from typing import Any, Literal, NamedTuple, NewType
 
 ThreadId = NewType("ThreadId", str)
 StepId = NewType("StepId", str)
@@ -76,8 +76,7 @@ class Actor:
     platform_admin: bool = False
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
+class Position(NamedTuple):
     """A place in a thread: a branch, and a number that the thread gives out once, in order.
 
     Everything that a thread keeps (transcript rows, turns, steps, facts, checkpoints) has one, so
@@ -238,9 +237,11 @@ class StepKind(StrEnum):
     RESCUE = "rescue"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """What the step store keeps of a step beside its state. `seq` is the order of saving."""
+class Step(NamedTuple):
+    """What the step store keeps of a step beside its state. `seq` is the order of saving.
+
+    A tuple, since lists make many of them.
+    """
 
     id: StepId
     thread_id: ThreadId

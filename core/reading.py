@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from turnback.core import shapes
 from turnback.core.answers import EFFECTS_SHOWN, Listing, Rewound, StepDetail
 from turnback.core.errors import AmbiguousStep, Forbidden, InvalidRequest, NotFound, Refusal
-from turnback.core.lineage import Path
 from turnback.core.models import (
     ID,
     AccountId,
@@ -93,7 +91,7 @@ class Reading:
     async def newest(self, actor: Actor, thread_id: str) -> StepView | None:
         """The step where the thread stands."""
         placed = await self.placed(await self.view(actor, thread_id, Right.READ))
-        return placed.view_of(placed.head) if placed.head else None
+        return placed.head_view()
 
     async def show(self, actor: Actor, thread_id: str, ref: str) -> StepDetail:
         """A step with its state."""
@@ -159,7 +157,9 @@ class Reading:
             raise Forbidden(f"Only {who_may(right, self._access())} may do that.")
         return view
 
-    async def describe(self, view: ThreadView, to: Position, *, unchanged: bool = False) -> Rewound:
+    async def describe(
+        self, view: ThreadView, to: Position, placed: Placed | None = None, *, unchanged: bool = False
+    ) -> Rewound:
         """What moving to a position means for the people in the chat."""
         lineage = view.lineage
         old, new = lineage.path(view.thread.head), lineage.path(to)
@@ -167,10 +167,11 @@ class Reading:
         effects = [e for e in await self._threads.effects(view.thread.id) if old.covers(e.at) and not new.covers(e.at)]
         effects.sort(key=lambda e: e.at.pos, reverse=True)
         numbers = {t.turn_no for t in after}
+        placed = placed or await self.placed_if_possible(view)
         return Rewound(
             thread_id=view.thread.id,
-            head=await self._step_at(view, new),
-            turn_index=turn_index_on(view, new),
+            head=placed.standing_at(to).head_view(),
+            turn_index=after[-1].turn_index if after else view.thread.root_turn_index,
             summary=after[-1].summary if after else "",
             turns_set_aside=sum(t.turn_no not in numbers for t in before),
             turns_brought_back=len(numbers - {t.turn_no for t in before}),
@@ -178,16 +179,6 @@ class Reading:
             effects_total=len(effects),
             unchanged=unchanged,
         )
-
-    async def _step_at(self, view: ThreadView, path: Path) -> StepView | None:
-        """The newest step on a path, as it will look once the thread stands there; None if none is left."""
-        moved = replace(view, thread=replace(view.thread, head=path.end))
-        try:
-            placed = await self.placed(moved)
-        except Refusal:
-            # Undo, redo and reset do not depend on steps: they work while the step store does not.
-            return None
-        return placed.view_of(placed.head) if placed.head else None
 
     async def _state_now(self, view: ThreadView) -> State:
         """The state where a thread stands; a running turn may have moved its head since the view was read."""
@@ -199,13 +190,16 @@ class Reading:
             now = await self._threads.view(view.thread.id)
         raise NotFound(NO_THREAD)
 
-    async def head_id(self, view: ThreadView) -> str | None:
-        step = await self._step_at(view, view.lineage.path(view.thread.head))
-        return step.step.id if step else None
-
     async def placed(self, view: ThreadView) -> Placed:
         """A thread's steps, placed on its branches."""
         return Placed(view, await self._steps.rows(view.thread.id))
+
+    async def placed_if_possible(self, view: ThreadView) -> Placed:
+        """The same; no steps where they cannot be read, since undo, redo and reset do not depend on them."""
+        try:
+            return await self.placed(view)
+        except Refusal:
+            return Placed(view, ())
 
     async def find_step(self, view: ThreadView, ref: str) -> Step:
         """The one step of a thread that `ref` names."""

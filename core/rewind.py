@@ -255,7 +255,8 @@ class RewindService(Reading):
     ) -> Rewound:
         """Decide: from here on the thread stands at `to`."""
         thread = view.thread
-        told = await self.describe(view, to)
+        placed = await self.placed_if_possible(view)
+        told = await self.describe(view, to, placed)
         back = Return(id=self._new_id()[:12], to=thread.head)
         if redone:
             returns = view.returns[:-redone]
@@ -263,7 +264,7 @@ class RewindService(Reading):
             returns = ()
         else:
             returns = (*view.returns, back)
-        head_before = await self.head_id(view)
+        head_before = placed.head.id if placed.head else None
         reached = step_id or (told.head.step.id if told.head else None)
         entry = self._journal.entry(actor, action, thread.id, reached, head_before=head_before)
         move = Move(to=to, returns=returns, content=content, audit=entry, discard=discard)

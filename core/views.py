@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import replace
 
 from turnback.core import shapes
 from turnback.core.errors import ApprovalPending, SnapshotTruncated, TurnRunning
@@ -44,26 +46,38 @@ class Placed:
         """The newest surviving step at or before where the thread stands."""
         return self.newest_at(self.view.thread.head)
 
+    def standing_at(self, to: Position) -> Placed:
+        """The same steps, as they look once the thread stands at `to`."""
+        other = copy(self)
+        other.view = replace(self.view, thread=replace(self.view.thread, head=to))
+        other.path = self.lineage.path(to)
+        return other
+
     def views(self) -> list[StepView]:
         """Every step, in the order of saving."""
         head, forks = self.head, self._left_by_branches()
-        return [
-            StepView(
-                step=step,
-                parent=parent.id if (parent := self.newest_at(Position(step.at.branch, step.at.pos - 1))) else None,
-                has_branches=step.seq in forks,
-                on_path=step.kind is StepKind.STEP and self.path.covers(step.at),
-                head=head is not None and step.seq == head.seq,
-            )
-            for step in self.steps
-        ]
+        return [self._view(step, head, forks) for step in self.steps]
 
     def view_of(self, step: Step) -> StepView:
         """One step of these."""
-        return next(v for v in self.views() if v.step.seq == step.seq)
+        return self._view(step, self.head, self._left_by_branches())
+
+    def head_view(self) -> StepView | None:
+        """The step at the head."""
+        return self.view_of(self.head) if self.head else None
+
+    def _view(self, step: Step, head: Step | None, forks: set[int]) -> StepView:
+        parent = self.newest_at(Position(step.at.branch, step.at.pos - 1))
+        return StepView(
+            step=step,
+            parent=parent.id if parent else None,
+            has_branches=step.seq in forks,
+            on_path=step.kind is StepKind.STEP and self.path.covers(step.at),
+            head=head is not None and step.seq == head.seq,
+        )
 
     def _left_by_branches(self) -> set[int]:
-        alive = {b for at in (s.at for s in self.steps) for b in self.lineage.path(at).upto}
+        alive = {b for branch in {s.at.branch for s in self.steps} for b in self.lineage.path(Position(branch, 0)).upto}
         alive |= set(self.path.upto)
         left = (b.left for b in self.view.branches if b.left is not None and b.branch in alive)
         return {step.seq for at in left if (step := self.newest_at(at)) is not None}
@@ -102,6 +116,7 @@ def _turn_of_root(thread: Thread, step: Step) -> Turn:
         turn_index=step.turn_index,
         start=step.at,
         base=step.at,
+        end=step.at,
         summary=step.summary,
         status=TurnStatus.DONE,
         actor=AccountId(thread.owner),

@@ -106,6 +106,16 @@ async def _stop_on(server: _Server, stop: asyncio.Event) -> None:
 def _bind(host: str, port: int) -> socket.socket:
     name = host.strip("[]")
     family = socket.AF_INET6 if ":" in name else socket.AF_INET
-    listener = socket.create_server((name, port), family=family, backlog=2048)
-    listener.setblocking(False)
+    # with its protocol named, or asyncio leaves TCP_NODELAY off, and each answer waits 40 ms for an acknowledgement
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind((name, port))
+        listener.listen(2048)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
     return listener

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from turnback.core.packs.manifest import LOGS, Manifest, Range
+from turnback.core.packs.manifest import LOGS, Manifest, Range, Value
 from turnback.core.packs.plan import STAYS, Piece, Tail
 
 MOST_BYTES = 32 * 1024 * 1024
@@ -21,18 +21,25 @@ MOST = 2048
 
 @dataclass(slots=True)
 class Base:
-    """The state that the next one is compared with: its id, manifest and the bytes of its other values."""
+    """The state that the next one is compared with: its id, manifest and the bytes of all but its messages."""
 
     state: int
     manifest: Manifest
     keys: tuple[str, ...]
-    keys_text: bytes
-    values: dict[str, bytes]
+    head: bytes
+    own: dict[str, tuple[bytes, Value]]
+
+    @property
+    def weight(self) -> int:
+        return len(self.head) + sum(len(text) for text, _ in self.own.values())
 
 
 @dataclass(slots=True)
 class Cursor:
-    """One thread's. `ends` of its logs; `open` are the pieces that will be merged, `states` how many there are."""
+    """One thread's. `ends` of its logs; `open` are the pieces that will be merged, `states` how many there are.
+
+    `loose` is how many states were saved since tails were last made pieces, `loose_bytes` what their tails hold.
+    """
 
     number: int
     next_state: int = 0
@@ -41,13 +48,12 @@ class Cursor:
     ends: list[int] = field(default_factory=lambda: [0, 0, 0])
     open: list[list[Piece]] = field(default_factory=lambda: [[], [], []])
     base: Base | None = None
-    tails: int = 0
-    tail_bytes: int = 0
-    next_tail: int = 0
+    loose: int = 0
+    loose_bytes: int = 0
 
     @property
     def weight(self) -> int:
-        return 2048 + (sum(map(len, self.base.values.values())) if self.base else 0)
+        return 2048 + (self.base.weight if self.base else 0)
 
     def found(self, log: int, pieces: list[Piece]) -> None:
         """Take over what the file has of a log."""
@@ -55,11 +61,9 @@ class Cursor:
         if pieces:
             self.ends[log] = max(self.ends[log], pieces[-1].stop)
 
-    def found_tail(self, place: int, tail: Tail) -> None:
+    def found_tail(self, tail: Tail) -> None:
         """Take over a tail, or remember a new one."""
-        self.tails += 1
-        self.tail_bytes += sum(tail.raws)
-        self.next_tail = place + 1
+        self.loose_bytes += sum(tail.raws)
         for log in LOGS:
             self.ends[log] = max(self.ends[log], tail.starts[log] + tail.raws[log])
 

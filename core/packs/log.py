@@ -5,12 +5,11 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from typing import cast
 
 from turnback.core.models import State
-from turnback.core.packs import frames
+from turnback.core.packs import frames, head
 from turnback.core.packs.bundle import Bundle
-from turnback.core.packs.manifest import Manifest, Range, Rope, Value, decode
+from turnback.core.packs.manifest import MESSAGES, Manifest, Range, Rope, Value, cut, decode, length
 from turnback.core.packs.plan import Piece
 from turnback.core.state import codec
 
@@ -62,8 +61,7 @@ class Pieces:
 def contents(manifest: Manifest, pieces: Pieces) -> tuple[bytes, dict[str, bytes]]:
     """The messages and the other keys of a state, as `Encoded` has them."""
     messages = pieces.text(Value(0, manifest.messages)) + b"]" if manifest.listed else b""
-    keys = cast("list[str]", codec.loads(pieces.text(manifest.keys)))
-    return messages, {key: pieces.text(value) for key, value in zip(keys, manifest.fields, strict=True)}
+    return messages, head.read(pieces.text(manifest.head), map(pieces.text, manifest.own))
 
 
 def load(bundle: Bundle) -> State:
@@ -76,6 +74,19 @@ def verify(bundle: Bundle) -> None:
     """Raises what `load` would raise where the bytes of a bundle are damaged; decodes nothing."""
     manifest, stored = open_bundle(bundle)
     contents(manifest, Pieces(stored))
+
+
+def messages_of(bundle: Bundle, start: int = 0) -> bytes:
+    """The JSON array of a state's messages without its first `start` bytes, b"" where it has none."""
+    manifest, stored = open_bundle(bundle)
+    if not manifest.listed:
+        return b""
+    return Pieces(stored).text(Value(MESSAGES, tuple(cut(manifest.messages, start, 2**63)))) + b"]"
+
+
+def size_of_messages(bundle: Bundle) -> int:
+    """The bytes of that array but for its closing bracket."""
+    return length(decode(bundle.parts[0]).messages)
 
 
 def make_bundle(manifest: bytes, stored: Frames) -> Bundle:

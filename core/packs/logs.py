@@ -22,8 +22,8 @@ JOINED = 64 * 1024
 """Ranges nearer to each other than this are read at once."""
 
 
-def append(db: sqlite3.Connection, cursor: Cursor, new: Sequence[bytes]) -> int:
-    """Write what is new in each log, and merge what is due; answers the bytes written."""
+def append(db: sqlite3.Connection, cursor: Cursor, new: Sequence[bytes]) -> tuple[int, bytes]:
+    """What is new in each log: the bytes written at once, and the tail to be written with the state."""
     size = 0
     small = list(new)
     for log in LOGS:
@@ -33,36 +33,38 @@ def append(db: sqlite3.Connection, cursor: Cursor, new: Sequence[bytes]) -> int:
             cursor.ends[log] += len(new[log])
             small[log] = b""
             _merge(db, cursor, log)
+    text = b"".join(small)
+    if not text:
+        return size, b""
     tail = Tail((cursor.ends[0], cursor.ends[1], cursor.ends[2]), (len(small[0]), len(small[1]), len(small[2])))
-    if any(tail.raws):
-        text = b"".join(small)
-        frame = frames.pack(text) if len(text) > LOOSE else frames.plain(text)
-        size += tables.add_tail(db, cursor.number, cursor.next_tail, tail, frame)
-        cursor.found_tail(cursor.next_tail, tail)
-        if cursor.tails >= FAN or cursor.tail_bytes >= PIECE:
-            flush(db, cursor)
-    return size
+    cursor.found_tail(tail)
+    return size, tables.write_tail(tail, frames.pack(text) if len(text) > LOOSE else frames.plain(text))
+
+
+def settle(db: sqlite3.Connection, cursor: Cursor) -> None:
+    """A state was written: make pieces of the tails if it is time."""
+    cursor.loose += 1
+    if cursor.loose >= FAN or cursor.loose_bytes >= PIECE:
+        flush(db, cursor)
 
 
 def flush(db: sqlite3.Connection, cursor: Cursor) -> None:
     """Make pieces of all tails."""
-    if not cursor.tails:
-        return
-    for log, rows in _tails(db, cursor.number).items():
-        start, texts = 0, list[bytes]()
-        for piece, text in rows:
-            if texts and piece.start != start + sum(map(len, texts)):
+    if cursor.loose_bytes:
+        for log, rows in _tails(db, cursor.number).items():
+            start, texts = 0, list[bytes]()
+            for piece, text in rows:
+                if texts and piece.start != start + sum(map(len, texts)):
+                    _add(db, cursor, log, start, b"".join(texts))
+                    texts = []
+                if not texts:
+                    start = piece.start
+                texts.append(text)
+            if texts:
                 _add(db, cursor, log, start, b"".join(texts))
-                texts = []
-            if not texts:
-                start = piece.start
-            texts.append(text)
-        if texts:
-            _add(db, cursor, log, start, b"".join(texts))
-    tables.remove_tails(db, cursor.number)
-    cursor.tails = cursor.tail_bytes = 0
-    for log in LOGS:
-        _merge(db, cursor, log)
+        tables.remove_tails(db, cursor.number, FAN)
+    cursor.loose = cursor.loose_bytes = 0
+    any(_merge(db, cursor, log) for log in LOGS)  # one at a time: the others wait for the next time
 
 
 def stored(
@@ -119,21 +121,23 @@ def _add(db: sqlite3.Connection, cursor: Cursor, log: int, start: int, data: byt
     return size
 
 
-def _merge(db: sqlite3.Connection, cursor: Cursor, log: int) -> None:
+def _merge(db: sqlite3.Connection, cursor: Cursor, log: int) -> bool:
+    """Merge what is due of a log; answers whether anything was."""
     run = to_merge(cursor.open[log])
     if not run:
-        return
+        return False
     rows = tables.frames(db, cursor.number, log, (run[0].start, run[-1].stop))
     frame = frames.pack(b"".join(frames.unpack(frame) for _, frame in rows), frames.SMALL)
     tables.remove_pieces(db, cursor.number, log, run)
     tables.add_piece(db, cursor.number, log, merged(run), frame)
     cursor.open[log] = cursor.open[log][len(run) :]
+    return True
 
 
 def _tails(db: sqlite3.Connection, number: int) -> dict[int, list[tuple[Piece, bytes]]]:
     """By log, what the tails of a thread hold, decompressed."""
     found: dict[int, list[tuple[Piece, bytes]]] = {log: [] for log in LOGS}
-    for _, tail, frame in tables.tails(db, number):
+    for tail, frame in tables.tails(db, number, FAN):
         text, at = frames.unpack(frame), 0
         for log in LOGS:
             raw = tail.raws[log]

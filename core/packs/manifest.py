@@ -22,7 +22,9 @@ MESSAGES, FIELDS, BIG = 0, 1, 2
 
 LOGS = (MESSAGES, FIELDS, BIG)
 
-_FINISHED, _SUSPECT, _LISTED, _BIG_VALUES = 1, 2, 4, 8
+_FINISHED, _SUSPECT, _LISTED = 1, 2, 4
+
+_START = struct.Struct("<BQ")
 
 
 class Value(NamedTuple):
@@ -37,7 +39,8 @@ class Manifest:
     """One state. `digest` is the keyed hash of its messages, 0 where it is not known.
 
     `listed` is whether it has messages (an empty list of them, too), whose rope leaves out the closing
-    bracket. `keys` is the JSON list of the other keys, `fields` their values in the same order.
+    bracket. `head` is the other keys and their small values, `own` are the longer values in the order of
+    their keys (`head.py`).
     """
 
     bytes: int
@@ -46,14 +49,14 @@ class Manifest:
     listed: bool
     digest: int
     messages: Rope
-    keys: Value
-    fields: tuple[Value, ...]
+    head: Value
+    own: tuple[Value, ...]
 
     def ranges(self, log: int) -> list[Range]:
         """Every range of `log` that this state needs."""
         if log == MESSAGES:
             return list(self.messages)
-        return [span for value in (self.keys, *self.fields) if value.log == log for span in value.rope]
+        return [span for value in (self.head, *self.own) if value.log == log for span in value.rope]
 
 
 def length(rope: Rope) -> int:
@@ -102,32 +105,26 @@ def union(ranges: Iterable[Range]) -> list[Range]:
 
 def encode(manifest: Manifest) -> bytes:
     """As bytes: variable-length numbers; each range's start as the distance from where the last one ended."""
-    flags = (
-        _FINISHED * manifest.finished
-        | _SUSPECT * manifest.suspect
-        | _LISTED * manifest.listed
-        | _BIG_VALUES * any(value.log == BIG for value in (manifest.keys, *manifest.fields))
-    )
-    numbers = [manifest.bytes]
+    values = (Value(MESSAGES, manifest.messages), manifest.head, *manifest.own)
+    numbers = [manifest.bytes, len(values)]
     last = [0, 0, 0]
-    values = (Value(MESSAGES, manifest.messages), manifest.keys, *manifest.fields)
-    numbers.append(len(values))
-    for value in values:
-        numbers.append(len(value.rope) << 1 | (value.log == BIG))
-        at = last[value.log]
-        for lo, hi in value.rope:
+    for log, rope in values:
+        numbers.append(len(rope) << 1 | (log == BIG))
+        at = last[log]
+        for lo, hi in rope:
             gap = lo - at
             numbers.append(gap << 1 if gap >= 0 else -gap << 1 | 1)
             numbers.append(hi - lo)
             at = hi
-        last[value.log] = at
-    return struct.pack("<BQ", flags, manifest.digest) + _varints(numbers)
+        last[log] = at
+    flags = _FINISHED * manifest.finished | _SUSPECT * manifest.suspect | _LISTED * manifest.listed
+    return _START.pack(flags, manifest.digest) + _varints(numbers)
 
 
 def decode(data: bytes) -> Manifest:
     """The manifest that `encode` made."""
-    flags, digest = struct.unpack_from("<BQ", data)
-    numbers = iter(_numbers(data[9:]))
+    flags, digest = _START.unpack_from(data)
+    numbers = iter(_numbers(data[_START.size :]))
     size, count = next(numbers), next(numbers)
     last = [0, 0, 0]
     values: list[Value] = []
@@ -150,8 +147,8 @@ def decode(data: bytes) -> Manifest:
         listed=bool(flags & _LISTED),
         digest=digest,
         messages=values[0].rope,
-        keys=values[1],
-        fields=tuple(values[2:]),
+        head=values[1],
+        own=tuple(values[2:]),
     )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 
 import xxhash
 
-from turnback.core.packs import logs, tables
+from turnback.core.packs import head, logs, tables
 from turnback.core.packs.cursor import Base, Cursor
 from turnback.core.packs.delta import matches
-from turnback.core.packs.log import Pieces, contents
+from turnback.core.packs.log import Pieces
 from turnback.core.packs.manifest import (
     BIG,
     FIELDS,
@@ -75,35 +75,28 @@ class Saving:
         digest, messages = self._messages()
         base = cursor.base
         keys = tuple(content.fields)
-        if base is not None and base.keys == keys:
-            keys_text = base.keys_text
-        else:
-            keys_text = codec.dumps(list(keys))
+        if base is None or base.keys != keys:
             self._checked += [codec.dumps(key) + b":" for key in keys]
-        keys_value = self._value(keys_text, base.keys_text if base else None, base.manifest.keys if base else None)
-        old = dict(zip(base.keys, base.manifest.fields, strict=True)) if base else {}
-        fields = tuple(
-            self._value(value, base.values.get(key) if base else None, old.get(key))
-            for key, value in content.fields.items()
-        )
+        text, own = head.write(content.fields)
+        old = base.own if base else {}
         manifest = Manifest(
             bytes=content.bytes,
             finished=content.finished and not content.truncated,
-            suspect=bool(base and base.manifest.suspect) or suspects(b"\n".join(self._checked), self._thread),
             listed=bool(content.messages),
             digest=digest,
             messages=messages,
-            keys=keys_value,
-            fields=fields,
+            head=self._value(text, (base.head, base.manifest.head) if base else None),
+            own=tuple([self._value(value, old.get(key)) for key, value in own.items()]),
+            suspect=bool(base and base.manifest.suspect) or suspects(b"\n".join(self._checked), self._thread),
         )
-        size = logs.append(self._db, cursor, [b"".join(parts) for parts in self._new])
+        size, tail = logs.append(self._db, cursor, [b"".join(parts) for parts in self._new])
         state = cursor.number << tables.STATE_BITS | cursor.next_state
-        data = encode(manifest)
-        tables.add_state(self._db, state, data)
+        size += tables.add_state(self._db, state, encode(manifest), tail)
         cursor.next_state += 1
         cursor.states += 1
-        cursor.base = Base(state, manifest, keys, keys_text, dict(content.fields))
-        return Stored(ref=state.to_bytes(8, "big"), stored_bytes=size + len(data) + tables.ROW_BYTES)
+        cursor.base = make_base(state, manifest, keys, text, own)
+        logs.settle(self._db, cursor)
+        return Stored(ref=state.to_bytes(8, "big"), stored_bytes=size)
 
     # messages
 
@@ -161,16 +154,17 @@ class Saving:
 
     # other values
 
-    def _value(self, text: bytes, before: bytes | None, old: Value | None) -> Value:
+    def _value(self, text: bytes, last: tuple[bytes, Value] | None) -> Value:
         log = BIG if len(text) >= BIG_FROM else FIELDS
-        if old is not None and before is not None and old.log == log:
+        if last is not None and last[1].log == log:
+            before, old = last
             if text == before:
                 if log == BIG or self._at[log] - old.rope[0][0] <= max(NEAR, 8 * len(text)):
                     return old
             elif len(text) >= COMPARE_FROM <= len(before):
                 return self._spliced(before, text, old)
-        self._look(text, 0, len(text))
-        return Value(log, join([self._add(log, text)]))
+        self._checked.append(text)
+        return Value(log, (self._add(log, text),))
 
     def _spliced(self, before: bytes, text: bytes, old: Value) -> Value:
         """A rope of what is the same as before and of what is new."""
@@ -219,14 +213,21 @@ def rebase(db: sqlite3.Connection, cursor: Cursor, state: int | None) -> None:
             cursor.base = None
             return
         state, data = newest[0]
-        cursor.next_state = max(cursor.next_state, (state & ((1 << tables.STATE_BITS) - 1)) + 1)
     else:
         data = tables.manifest(db, state) or b""
     manifest = decode(data)
     cursor.fits([manifest.ranges(log) for log in LOGS])
     parts = Pieces(logs.stored(db, cursor.number, manifest, [FIELDS, BIG]))
-    _, values = contents(replace(manifest, listed=False), parts)
-    cursor.base = Base(state, manifest, tuple(values), parts.text(manifest.keys), values)
+    text = parts.text(manifest.head)
+    own = [parts.text(value) for value in manifest.own]
+    fields = head.read(text, iter(own))
+    named = dict(zip([key for key, value in fields.items() if len(value) >= head.OWN_FROM], own, strict=True))
+    cursor.base = make_base(state, manifest, tuple(fields), text, named)
+
+
+def make_base(state: int, manifest: Manifest, keys: tuple[str, ...], text: bytes, own: dict[str, bytes]) -> Base:
+    values = {key: (value, where) for (key, value), where in zip(own.items(), manifest.own, strict=True)}
+    return Base(state, manifest, keys, text, values)
 
 
 def _digest(view: memoryview, seed: int) -> int:

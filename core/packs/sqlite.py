@@ -26,7 +26,7 @@ from turnback.core.packs.manifest import (
     encode,
     union,
 )
-from turnback.core.packs.plan import Piece
+from turnback.core.packs.plan import FAN, Piece
 from turnback.core.packs.saving import Saving, Stored, rebase
 from turnback.core.packs.tables import SCHEMA
 from turnback.core.state import codec, scrub
@@ -91,7 +91,8 @@ class Packs:
         cursor.states, cursor.dropped = len(manifests), 0
         if not manifests:
             tables.remove_all(db, cursor.number)
-            cursor.base, cursor.ends, cursor.open, cursor.tails = None, [0, 0, 0], [[], [], []], 0
+            cursor.base, cursor.ends, cursor.open = None, [0, 0, 0], [[], [], []]
+            cursor.loose = cursor.loose_bytes = 0
             return
         if purge:
             logs.flush(db, cursor)
@@ -144,9 +145,11 @@ class Packs:
             cursor = Cursor(tables.number_of(db, thread))
             for log in LOGS:
                 cursor.found(log, tables.all_pieces(db, cursor.number, log))
-            for place, tail, _ in tables.tails(db, cursor.number):
-                cursor.found_tail(place, tail)
+            for tail, _ in tables.tails(db, cursor.number, FAN):
+                cursor.found_tail(tail)
+                cursor.loose = FAN - 1  # how many were saved since is not known: make pieces with the next one
             cursor.states = tables.count_states(db, cursor.number)
+            cursor.next_state = tables.next_state(db, cursor.number)
             self._rebase(db, cursor, None)
         return cursor
 
@@ -164,9 +167,8 @@ class Packs:
                 tables.add_piece(db, cursor.number, log, piece, frame)
                 size += len(frame) + tables.ROW_BYTES
         state = cursor.number << tables.STATE_BITS
-        data = encode(replace(manifest, digest=0))
-        tables.add_state(db, state, data)
-        return Stored(ref=state.to_bytes(8, "big"), stored_bytes=size + len(data) + tables.ROW_BYTES)
+        size += tables.add_state(db, state, encode(replace(manifest, digest=0)))
+        return Stored(ref=state.to_bytes(8, "big"), stored_bytes=size)
 
 
 def _manifest(db: sqlite3.Connection, thread: str, ref: bytes) -> bytes:

@@ -1,8 +1,9 @@
 """The tables of packs, and every statement on them.
 
 Both files of Turnback have them, so that a state can be copied from one to the other as it is
-stored. What a state adds is one row of pack_tail; some tails together become pieces of the logs,
-rows of pack_blob. Where a piece lies is its rowid: thread, log and offset in one number, so that what is read
+stored. A state is one row of pack_state: its manifest, and as its tail what it adds; some tails together
+become pieces of the logs, rows of pack_blob. A row without a manifest is that of a state that is gone, whose
+tail others need. Where a piece lies is its rowid: thread, log and offset in one number, so that what is read
 together lies together and needs no index. Triggers keep the bytes of each thread (and, in row 0, of
 all), so that a budget is checked by looking at one row.
 """
@@ -11,18 +12,17 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from turnback.core.packs.manifest import Range
 from turnback.core.packs.plan import Piece, Tail
 
 SCHEMA = """
 CREATE TABLE pack_thread (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, bytes INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE pack_state (id INTEGER PRIMARY KEY, manifest BLOB NOT NULL);
+CREATE TABLE pack_state (id INTEGER PRIMARY KEY, size INTEGER NOT NULL, manifest BLOB NOT NULL, tail BLOB NOT NULL);
 CREATE TABLE pack_blob (
     id INTEGER PRIMARY KEY, raw INTEGER NOT NULL, level INTEGER NOT NULL, size INTEGER NOT NULL, data BLOB NOT NULL
 );
-CREATE TABLE pack_tail (id INTEGER PRIMARY KEY, spans BLOB NOT NULL, size INTEGER NOT NULL, data BLOB NOT NULL);
 CREATE TABLE pack_secret (seed INTEGER NOT NULL);
 INSERT INTO pack_thread(number, name) VALUES (0, '');
 INSERT INTO pack_secret(seed) VALUES (abs(random()));
@@ -30,11 +30,11 @@ CREATE TRIGGER pack_blob_added AFTER INSERT ON pack_blob BEGIN
     UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = 0;
     UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = NEW.id >> 38;
 END;
-CREATE TRIGGER pack_tail_added AFTER INSERT ON pack_tail BEGIN
+CREATE TRIGGER pack_state_added AFTER INSERT ON pack_state BEGIN
     UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = 0;
     UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = NEW.id >> 38;
 END;
-CREATE TRIGGER pack_tail_removed AFTER DELETE ON pack_tail BEGIN
+CREATE TRIGGER pack_state_removed AFTER DELETE ON pack_state BEGIN
     UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number = 0;
     UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number = OLD.id >> 38;
 END;
@@ -81,43 +81,53 @@ def seed(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT seed FROM pack_secret").fetchone()[0])
 
 
-def live_bytes(db: sqlite3.Connection, number: int) -> int:
-    """The stored bytes of a thread; of all threads for 0."""
-    row = db.execute("SELECT bytes FROM pack_thread WHERE number = ?", (number,)).fetchone()
-    return 0 if row is None else int(row[0])
-
-
 # states
 
 
-def add_state(db: sqlite3.Connection, state: int, manifest: bytes) -> None:
-    db.execute("INSERT INTO pack_state(id, manifest) VALUES (?, ?)", (state, manifest))
+def add_state(db: sqlite3.Connection, state: int, manifest: bytes, tail: bytes = b"") -> int:
+    """Write a state; answers the bytes that it takes."""
+    size = ROW_BYTES + len(manifest) + len(tail)
+    db.execute("INSERT INTO pack_state(id, size, manifest, tail) VALUES (?, ?, ?, ?)", (state, size, manifest, tail))
+    return size
 
 
 def manifest(db: sqlite3.Connection, state: int) -> bytes | None:
     row = db.execute("SELECT manifest FROM pack_state WHERE id = ?", (state,)).fetchone()
-    return None if row is None else bytes(row[0])
+    return None if row is None or not row[0] else bytes(row[0])
 
 
 def states(db: sqlite3.Connection, number: int, newest: int = -1) -> list[tuple[int, bytes]]:
     """The states of a thread, newest first."""
-    first = number << STATE_BITS
     return db.execute(
-        "SELECT id, manifest FROM pack_state WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?",
-        (first, first + (1 << STATE_BITS) - 1, newest),
+        "SELECT id, manifest FROM pack_state WHERE id BETWEEN ? AND ? AND manifest != x'' ORDER BY id DESC LIMIT ?",
+        (*_span(number), newest),
     ).fetchall()
 
 
+def next_state(db: sqlite3.Connection, number: int) -> int:
+    """What the id of a thread's next state ends with."""
+    (last,) = db.execute("SELECT max(id) FROM pack_state WHERE id BETWEEN ? AND ?", _span(number)).fetchone()
+    return 0 if last is None else last + 1 - (number << STATE_BITS)
+
+
 def count_states(db: sqlite3.Connection, number: int) -> int:
-    first = number << STATE_BITS
     row = db.execute(
-        "SELECT count(*) FROM pack_state WHERE id BETWEEN ? AND ?", (first, first + (1 << STATE_BITS) - 1)
+        "SELECT count(*) FROM pack_state WHERE id BETWEEN ? AND ? AND manifest != x''", _span(number)
     ).fetchone()
     return int(row[0])
 
 
-def remove_states(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    db.executemany("DELETE FROM pack_state WHERE id = ?", ((state,) for state in ids))
+def remove_states(db: sqlite3.Connection, ids: Collection[int]) -> None:
+    """Delete states; tails stay."""
+    gone = [(state,) for state in ids]
+    db.executemany("UPDATE pack_state SET manifest = x'' WHERE id = ? AND tail != x''", gone)
+    db.executemany("DELETE FROM pack_state WHERE id = ? AND tail = x''", gone)
+
+
+def _span(number: int) -> tuple[int, int]:
+    """The first and the last id that a state of a thread may have."""
+    first = number << STATE_BITS
+    return first, first + (1 << STATE_BITS) - 1
 
 
 # pieces
@@ -157,40 +167,41 @@ def frames(db: sqlite3.Connection, number: int, log: int, span: Range) -> list[t
 
 def remove_all(db: sqlite3.Connection, number: int) -> None:
     """Every state and piece of a thread."""
-    first = number << STATE_BITS
-    span = (first, first + (1 << STATE_BITS) - 1)
-    db.execute("DELETE FROM pack_state WHERE id BETWEEN ? AND ?", span)
-    db.execute("DELETE FROM pack_tail WHERE id BETWEEN ? AND ?", span)
-    db.execute("DELETE FROM pack_blob WHERE id BETWEEN ? AND ?", span)
+    db.execute("DELETE FROM pack_state WHERE id BETWEEN ? AND ?", _span(number))
+    db.execute("DELETE FROM pack_blob WHERE id BETWEEN ? AND ?", _span(number))
 
 
 # tails
 
 
-def add_tail(db: sqlite3.Connection, number: int, place: int, tail: Tail, frame: bytes) -> int:
-    """Write a tail; answers the bytes that it takes."""
-    size = len(frame) + ROW_BYTES + _SPANS.size
-    db.execute(
-        "INSERT INTO pack_tail(id, spans, size, data) VALUES (?, ?, ?, ?)",
-        (number << STATE_BITS | place, _SPANS.pack(*tail.starts, *tail.raws), size, frame),
-    )
-    return size
+def write_tail(tail: Tail, frame: bytes) -> bytes:
+    return _SPANS.pack(*tail.starts, *tail.raws) + frame
 
 
-def tails(db: sqlite3.Connection, number: int) -> list[tuple[int, Tail, bytes]]:
-    """The tails of a thread, oldest first: place, spans, bytes."""
-    first = number << STATE_BITS
+def tails(db: sqlite3.Connection, number: int, most: int) -> list[tuple[Tail, bytes]]:
+    """The tails among the `most` newest states of a thread, oldest first: spans, bytes."""
     rows = db.execute(
-        "SELECT id, spans, data FROM pack_tail WHERE id BETWEEN ? AND ? ORDER BY id",
-        (first, first + (1 << STATE_BITS) - 1),
+        "SELECT tail FROM pack_state WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?", (*_span(number), most)
     )
     found = []
-    for row, spans, data in rows:
-        numbers = _SPANS.unpack(spans)
-        found.append((row - first, Tail(numbers[:3], numbers[3:]), data))
-    return found
+    for (data,) in rows:
+        if data:
+            numbers = _SPANS.unpack_from(data)
+            found.append((Tail(numbers[:3], numbers[3:]), data[_SPANS.size :]))
+    return found[::-1]
 
 
-def remove_tails(db: sqlite3.Connection, number: int) -> None:
-    first = number << STATE_BITS
-    db.execute("DELETE FROM pack_tail WHERE id BETWEEN ? AND ?", (first, first + (1 << STATE_BITS) - 1))
+def remove_tails(db: sqlite3.Connection, number: int, most: int) -> None:
+    """Delete the tails among the `most` newest states.
+
+    Rows are written anew, since SQLite does not close the gaps of one that becomes shorter.
+    """
+    newest = db.execute(
+        "SELECT id, manifest FROM pack_state WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?", (*_span(number), most)
+    ).fetchall()
+    if newest:
+        db.execute("DELETE FROM pack_state WHERE id BETWEEN ? AND ?", (newest[-1][0], newest[0][0]))
+    db.executemany(
+        "INSERT INTO pack_state(id, size, manifest, tail) VALUES (?, ?, ?, x'')",
+        [(state, ROW_BYTES + len(data), data) for state, data in reversed(newest) if data],
+    )

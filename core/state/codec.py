@@ -11,6 +11,7 @@ newline: orjson never writes one, and looking for it costs next to nothing.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from turnback.core.state import jsontext, plain
 
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 _MARK = b"\n"
+_STR = frozenset({str})
+_NAMES = 1024
 _DIGITS = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))
 
 
@@ -167,28 +170,29 @@ def _encode(state: Any) -> tuple[Encoded, State]:
         if not plain.is_record(state):
             raise TypeError("a state is an object")
         state = plain.convert(state)
-    if type(state) is not dict or any(type(key) is not str for key in state):
+    if type(state) is not dict or not _STR.issuperset(map(type, state)):
         state = plain.string_keys(state)
     writer = _Writer()
     messages = state.get("messages")
     listed = isinstance(messages, list | tuple)
     encoded = writer.messages(messages, 1) if listed else b""
-    fields = {
-        field_name(key): writer.value(value, 1) for key, value in state.items() if not (listed and key == "messages")
-    }
-    result = Encoded(messages=encoded, fields=fields, bytes=_size(encoded, fields) - writer.marks, truncated=writer.cut)
+    size = len(encoded) + len(b'"messages":,') if listed else 0
+    fields = {}
+    for key, value in state.items():
+        if not (listed and key == "messages"):
+            name, length = _named(key)
+            fields[name] = data = writer.value(value, 1)
+            size += length + len(data)
+    # there are two braces, and one comma less
+    result = Encoded(messages=encoded, fields=fields, bytes=(size or 1) + 1 - writer.marks, truncated=writer.cut)
     return result, state if writer.plain else decode(encoded, fields)
 
 
-def _size(messages: bytes, fields: Mapping[str, bytes]) -> int:
-    """Of the whole as a compact JSON object."""
-    size = sum(len(data) for data in fields.values())
-    size += sum(len(name) if name.startswith('"') else len(orjson.dumps(name)) for name in fields)
-    count = len(fields)
-    if messages:
-        size += len(messages) + len(b'"messages"')
-        count += 1
-    return size + 2 * count + 1 if count else 2
+@functools.lru_cache(_NAMES)
+def _named(key: str) -> tuple[str, int]:
+    """A key's field name, and the bytes that it takes in a JSON object: itself, a colon and a comma."""
+    name = field_name(key)
+    return name, 2 + (len(name) if name.startswith('"') else len(orjson.dumps(name)))
 
 
 def _read(data: bytes) -> Any:

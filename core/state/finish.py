@@ -71,7 +71,7 @@ def is_finished(state: State) -> bool:
 
 def nothing_waits(state: State) -> bool:
     """Whether no key of the state says that a run waits; the messages are `outline`'s matter."""
-    return not any(_waits(key, value) for key, value in state.items())
+    return _RUN_KEYS.isdisjoint(state) and not _is_of_a_run(state.get("pending"))
 
 
 def _woken(messages: Sequence[Any]) -> Sequence[Any]:

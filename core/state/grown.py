@@ -27,6 +27,9 @@ _OF_ONE = 4
 _BEGINNING = 256
 """Bytes that tell one history from most others."""
 
+_LONG = 64 * 1024
+"""Bytes of a history from which on it is worth remembering."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Known:
@@ -48,7 +51,7 @@ class Grown:
     def outline(self, state: Mapping[str, Any], encoded: bytes) -> tuple[int, bool]:
         """`outline.outline(state)`; `encoded` is the JSON array of its messages, b"" where they are no list."""
         body = memoryview(encoded)[:-1]
-        if len(body) < _BEGINNING:
+        if len(body) < _LONG:
             return outline(state)
         beginning = bytes(body[:_BEGINNING])
         known = self._known.pop(beginning, ())

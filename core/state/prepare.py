@@ -46,4 +46,11 @@ def _cut(plain: State, max_bytes: int) -> Encoded:
 
 def _counted(encoded: Encoded, plain: State) -> Encoded:
     count, settled = _grown.outline(plain, encoded.messages)
-    return replace(encoded, message_count=count, finished=settled and finish.nothing_waits(plain))
+    return Encoded(
+        messages=encoded.messages,
+        fields=encoded.fields,
+        bytes=encoded.bytes,
+        message_count=count,
+        truncated=encoded.truncated,
+        finished=settled and finish.nothing_waits(plain),
+    )

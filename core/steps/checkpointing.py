@@ -16,7 +16,7 @@ import structlog
 
 from turnback.core.sqlite import JOURNAL_LIMIT, Database
 
-DUE = 4 * 1024 * 1024
+DUE = 8 * 1024 * 1024
 """Bytes of log from which on it is moved."""
 
 OVERDUE = 4 * JOURNAL_LIMIT

@@ -60,6 +60,7 @@ class Door:
         self._opening: asyncio.Task[Database] | None = None
         self._probe: int | None = None
         self._file: tuple[int, int] | None = None
+        self._changed = 0
 
     async def database(self) -> Database:
         """The database; all who ask while it is being opened wait for the same attempt."""
@@ -118,7 +119,8 @@ class Door:
     def _same_file(self) -> bool:
         """Whether the file that is open is the one at the path, and still a database.
 
-        SQLite would go on with what it has in memory, and lose what it writes.
+        SQLite would go on with what it has in memory, and lose what it writes. Between two checkpoints the
+        file itself does not change, so what it begins with is looked at only where its time did.
         """
         try:
             found = self.path.stat()
@@ -126,7 +128,9 @@ class Door:
             return False
         if (found.st_dev, found.st_ino) != self._file:
             return False
-        assert self._probe is not None, "an open database has its probe"
-        if os.pread(self._probe, len(_MAGIC), 0) != _MAGIC:
-            raise sqlite3.DatabaseError("file is not a database")
+        if found.st_mtime_ns != self._changed:
+            assert self._probe is not None, "an open database has its probe"
+            if os.pread(self._probe, len(_MAGIC), 0) != _MAGIC:
+                raise sqlite3.DatabaseError("file is not a database")
+            self._changed = found.st_mtime_ns
         return True

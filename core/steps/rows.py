@@ -165,23 +165,25 @@ def _batches(items: Sequence[ThreadId]) -> Iterator[Sequence[ThreadId]]:
 
 
 def _step(thread: ThreadId, row: Sequence[Any]) -> Step:
+    seq, id_, branch, pos, turn_index, turn_no, iteration, created_at, model, kind, summary, tools, *rest = row
+    count, size, stored, truncated, label, workspace = rest
     return Step(
-        seq=row[0],
-        id=row[1],
-        thread_id=thread,
-        at=Position(row[2], row[3]),
-        turn_index=row[4],
-        turn_no=row[5],
-        iteration=row[6],
-        created_at=_EPOCH + timedelta(0, 0, row[7]),
-        model=row[8],
-        kind=_KINDS[row[9]],
-        summary=row[10],
-        tools=tuple(orjson.loads(row[11])) if row[11] != "[]" else (),
-        message_count=row[12],
-        bytes=row[13],
-        stored_bytes=row[14],
-        truncated=row[15] != 0,
-        label=row[16],
-        workspace=row[17],
+        StepId(id_),
+        thread,
+        seq,
+        Position(branch, pos),
+        turn_index,
+        turn_no,
+        iteration,
+        _EPOCH + timedelta(0, 0, created_at),
+        model,
+        _KINDS[kind],
+        summary,
+        tuple(orjson.loads(tools)) if tools != "[]" else (),
+        count,
+        size,
+        stored,
+        truncated != 0,
+        label,
+        workspace,
     )

@@ -65,9 +65,8 @@ COLUMNS = {
     " message_count bytes stored_bytes own_bytes truncated label label_key workspace ref",
     "fence": "thread epoch",
     "pack_thread": "number name bytes steps labelled",
-    "pack_state": "id manifest",
+    "pack_state": "id size manifest tail",
     "pack_blob": "id raw level size data",
-    "pack_tail": "id spans size data",
     "pack_secret": "seed",
 }
 """What every table must have, by the newest migration."""

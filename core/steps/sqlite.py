@@ -64,7 +64,8 @@ class SqliteStepStore:
 
     def _save_one(self, db: sqlite3.Connection, capture: Capture) -> Step | None:
         draft, content = capture.draft, capture.content
-        if draft.epoch < _fence(db, draft.thread_id):
+        known = self._hints.of(db, draft.thread_id)
+        if draft.epoch < known.epoch:
             return None
         stored = self._packs.put(db, draft.thread_id, content)
         number = int.from_bytes(stored.ref, "big") >> tables.STATE_BITS
@@ -77,9 +78,7 @@ class SqliteStepStore:
             truncated=isinstance(content, Encoded) and content.truncated,
             ref=stored.ref,
         )
-        keeping.Keeper(db, self._packs, self._hints, number, step.seq, capture.budgets).apply(
-            draft.turn_no, draft.iteration
-        )
+        keeping.Keeper(db, self._packs, self._hints, known, number, step, capture.budgets).apply()
         return step
 
     # looking
@@ -290,11 +289,6 @@ class SqliteStepStore:
             return None if number is None else fn(db, number)
 
         return await self._read(read)
-
-
-def _fence(db: sqlite3.Connection, thread_id: ThreadId) -> int:
-    row = db.execute("SELECT epoch FROM fence WHERE thread = ?", (thread_id,)).fetchone()
-    return 0 if row is None else int(row[0])
 
 
 def _raise_fence(db: sqlite3.Connection, thread_id: ThreadId, epoch: int) -> None:

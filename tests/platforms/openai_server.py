@@ -80,7 +80,8 @@ async def model_server() -> AsyncIterator[ModelServer]:
     server = ModelServer()
     app = FastAPI()
     app.add_api_route("/v1/chat/completions", server.complete, methods=["POST"])
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
         server.base_url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
         uvicorn_server = uvicorn.Server(uvicorn.Config(app, log_level="critical", lifespan="off"))
         uvicorn_server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]

@@ -18,8 +18,8 @@ manifests = st.builds(
     listed=st.booleans(),
     digest=st.integers(0, 2**64 - 1),
     messages=ropes,
-    keys=values,
-    fields=st.lists(values, max_size=5).map(tuple),
+    head=values,
+    own=st.lists(values, max_size=5).map(tuple),
 )
 
 

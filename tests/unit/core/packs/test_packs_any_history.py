@@ -135,7 +135,7 @@ class History:
             assert load(self.packs.peek(self.db, "t", ref)) == state
             assert load(self.packs.bundle(self.db, "t", ref)) == state
         [(total,)] = self.db.execute(
-            "SELECT sum(size) FROM (SELECT size FROM pack_blob UNION ALL SELECT size FROM pack_tail)"
+            "SELECT sum(size) FROM (SELECT size FROM pack_blob UNION ALL SELECT size FROM pack_state)"
         )
         assert (total or 0,) == self.db.execute("SELECT bytes FROM pack_thread WHERE number = 0").fetchone()
 
@@ -156,7 +156,7 @@ def test_any_history_reads_back_equal_and_leaves_nothing(acts: list[str], seed: 
             history.act(act)
         history.check()
         history._drop(list(history.kept))
-        for table in ("pack_blob", "pack_tail", "pack_state"):
+        for table in ("pack_blob", "pack_state"):
             assert history.db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
     finally:
         history.db.close()

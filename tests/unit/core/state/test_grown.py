@@ -11,7 +11,7 @@ from turnback.core.state import codec
 from turnback.core.state.grown import Grown
 from turnback.core.state.outline import outline
 
-LONG = "a beginning that is long enough to be remembered " * 8
+LONG = "a beginning that is long enough to be remembered " * 1400
 
 
 def said(role: str, text: str = "text") -> dict[str, Any]:
