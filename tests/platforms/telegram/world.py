@@ -1,0 +1,102 @@
+"""The people and chats of one simulated Telegram, and what happens to whole chats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from platforms.core import Json, counter
+from platforms.telegram.chats import Chat, Kind, tell
+from platforms.telegram.members import Seat, member_json
+from platforms.telegram.people import User
+from platforms.telegram.scene import Scene
+
+FIRST_USER = 5_000_000_001
+"""New accounts have ids above 2**32."""
+
+
+class World:
+    """Everybody and everything that the bot can meet."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.users: dict[int, User] = {}
+        self.chats: dict[int, Chat] = {}
+        self._next_user = counter(FIRST_USER)
+        self._next_group = counter(4_000_001)
+        self._next_supergroup = counter(1_002_000_000_001)
+
+    def user(self, name: str, *, username: str = "", language: str = "en") -> User:
+        """A new person, who has not yet written to the bot."""
+        user_id = self._next_user()
+        person = User(self.scene, user_id, name, username=username or name.lower(), language=language)
+        self.users[user_id] = person
+        self.chats[user_id] = person.private
+        return person
+
+    def group(self, title: str, people: Sequence[User], *, bot: bool = True) -> Chat:
+        """A basic group; the first person owns it. `bot`: whether the bot is in it."""
+        return self._room(-self._next_group(), "group", title, people, bot=bot)
+
+    def supergroup(self, title: str, people: Sequence[User], *, forum: bool = False, bot: bool = True) -> Chat:
+        return self._room(-self._next_supergroup(), "supergroup", title, people, forum=forum, bot=bot)
+
+    def channel(self, title: str, people: Sequence[User]) -> Chat:
+        """A channel that the bot may post in."""
+        return self._room(-self._next_supergroup(), "channel", title, people).make_bot_admin()
+
+    def promote(self, user: User, chat: Chat, *, anonymous: bool = False) -> None:
+        """Make them an admin; the owner may become anonymous too."""
+        seat = chat.seats[user.id]
+        before = member_json(seat)
+        seat.anonymous = anonymous
+        seat.rights = frozenset({"can_manage_chat", "can_delete_messages"})
+        seat.standing = "creator" if seat.standing == "creator" else "administrator"
+        self._tell_member(chat, before, seat)
+
+    def demote(self, user: User, chat: Chat) -> None:
+        seat = chat.seats[user.id]
+        before = member_json(seat)
+        seat.standing, seat.anonymous, seat.rights = "member", False, frozenset()
+        self._tell_member(chat, before, seat)
+
+    def remove(self, user: User, chat: Chat) -> None:
+        """An admin throws them out."""
+        chat.seats[user.id].standing = "kicked"
+
+    def upgrade(
+        self, group: Chat, *, told: Sequence[Literal["old", "new"]] = ("old", "new"), forum: bool = False
+    ) -> Chat:
+        """Make a basic group a supergroup, with another id. `told`: which service messages come, in which order."""
+        new = self.supergroup(group.title, [], forum=forum, bot=False)
+        new.seats = group.seats
+        group.moved_to = new
+        sender = {"from": next(iter(group.seats.values())).user}
+        old_message = group.add(sender=sender, content={"migrate_to_chat_id": new.id})
+        new_message = new.add(sender=sender, content={"migrate_from_chat_id": group.id})
+        for which in told:
+            tell(old_message if which == "old" else new_message)
+        return new
+
+    def _room(
+        self, chat_id: int, kind: Kind, title: str, people: Sequence[User], *, forum: bool = False, bot: bool = True
+    ) -> Chat:
+        chat = self.chats[chat_id] = Chat(self.scene, chat_id, kind, title=title, forum=forum)
+        for person in people:
+            standing: Literal["member", "creator"] = "member" if chat.seats else "creator"
+            chat.seats[person.id] = Seat(user=person.json(), standing=standing)
+        chat.seats[self.scene.bot.id] = Seat(user=self.scene.bot.json(), standing="member" if bot else "left")
+        return chat
+
+    def _tell_member(self, chat: Chat, before: Json, seat: Seat) -> None:
+        """Only admins among the bots are told of other members."""
+        if chat.bot.standing != "administrator":
+            return
+        payload = {
+            "chat": chat.json(),
+            "from": next(iter(chat.seats.values())).user,
+            "date": int(self.scene.clock.now()),
+            "old_chat_member": before,
+            "new_chat_member": member_json(seat),
+        }
+        self.scene.updates.push("chat_member", payload)
