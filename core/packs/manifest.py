@@ -8,7 +8,7 @@ two ranges. A manifest names the ropes of one state; it is small and written wit
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,9 +22,11 @@ MESSAGES, FIELDS, BIG = 0, 1, 2
 
 LOGS = (MESSAGES, FIELDS, BIG)
 
-_FINISHED, _SUSPECT, _LISTED = 1, 2, 4
+_FINISHED, _SUSPECT, _LISTED, _WIDE = 1, 2, 4, 8
 
-_START = struct.Struct("<BQ")
+_START = struct.calcsize("<BQ")
+
+_NARROW = 2**31 - 1
 
 
 class Value(NamedTuple):
@@ -104,7 +106,7 @@ def union(ranges: Iterable[Range]) -> list[Range]:
 
 
 def encode(manifest: Manifest) -> bytes:
-    """As bytes: variable-length numbers; each range's start as the distance from where the last one ended."""
+    """As bytes: whole numbers, of 4 bytes where all fit; each range's start as the distance from the last one's end."""
     values = (Value(MESSAGES, manifest.messages), manifest.head, *manifest.own)
     numbers = [manifest.bytes, len(values)]
     last = [0, 0, 0]
@@ -112,20 +114,20 @@ def encode(manifest: Manifest) -> bytes:
         numbers.append(len(rope) << 1 | (log == BIG))
         at = last[log]
         for lo, hi in rope:
-            gap = lo - at
-            numbers.append(gap << 1 if gap >= 0 else -gap << 1 | 1)
-            numbers.append(hi - lo)
+            numbers += (lo - at, hi - lo)
             at = hi
         last[log] = at
-    flags = _FINISHED * manifest.finished | _SUSPECT * manifest.suspect | _LISTED * manifest.listed
-    return _START.pack(flags, manifest.digest) + _varints(numbers)
+    wide = max(numbers) > _NARROW or min(numbers) < -_NARROW
+    flags = _FINISHED * manifest.finished | _SUSPECT * manifest.suspect | _LISTED * manifest.listed | _WIDE * wide
+    return struct.pack(f"<BQ{len(numbers)}{'q' if wide else 'i'}", flags, manifest.digest, *numbers)
 
 
 def decode(data: bytes) -> Manifest:
     """The manifest that `encode` made."""
-    flags, digest = _START.unpack_from(data)
-    numbers = iter(_numbers(data[_START.size :]))
-    size, count = next(numbers), next(numbers)
+    width = "q" if data[0] & _WIDE else "i"
+    count = (len(data) - _START) // struct.calcsize(width)
+    flags, digest, size, count, *rest = struct.unpack(f"<BQ{count}{width}", data)
+    numbers = iter(rest)
     last = [0, 0, 0]
     values: list[Value] = []
     for index in range(count):
@@ -134,10 +136,9 @@ def decode(data: bytes) -> Manifest:
         at = last[log]
         rope: list[Range] = []
         for _ in range(head >> 1):
-            gap, span = next(numbers), next(numbers)
-            at += -(gap >> 1) if gap & 1 else gap >> 1
-            rope.append((at, at + span))
-            at += span
+            at += next(numbers)
+            rope.append((at, at + next(numbers)))
+            at = rope[-1][1]
         last[log] = at
         values.append(Value(log, tuple(rope)))
     return Manifest(
@@ -150,32 +151,3 @@ def decode(data: bytes) -> Manifest:
         head=values[1],
         own=tuple(values[2:]),
     )
-
-
-def _varints(numbers: Sequence[int]) -> bytes:
-    out = bytearray()
-    for number in numbers:
-        if number < 128:
-            out.append(number)
-        elif number < 16384:
-            out += bytes((number & 127 | 128, number >> 7))
-        else:
-            rest = number
-            while rest > 127:
-                out.append(rest & 127 | 128)
-                rest >>= 7
-            out.append(rest)
-    return bytes(out)
-
-
-def _numbers(data: bytes) -> list[int]:
-    out: list[int] = []
-    number = shift = 0
-    for byte in data:
-        if byte & 128:
-            number |= (byte & 127) << shift
-            shift += 7
-        else:
-            out.append(number | byte << shift)
-            number = shift = 0
-    return out

@@ -34,7 +34,7 @@ from turnback.core.state.codec import Encoded
 
 __all__ = ["SCHEMA", "Packs", "Stored"]
 
-SWEEP_AFTER = 16
+SWEEP_AFTER = 32
 """Dropped states between two searches for garbage, or a quarter of those that are left."""
 
 

@@ -120,8 +120,8 @@ def count_states(db: sqlite3.Connection, number: int) -> int:
 def remove_states(db: sqlite3.Connection, ids: Collection[int]) -> None:
     """Delete states; tails stay."""
     gone = [(state,) for state in ids]
-    db.executemany("UPDATE pack_state SET manifest = x'' WHERE id = ? AND tail != x''", gone)
-    db.executemany("DELETE FROM pack_state WHERE id = ? AND tail = x''", gone)
+    if db.executemany("DELETE FROM pack_state WHERE id = ? AND tail = x''", gone).rowcount < len(gone):
+        db.executemany("UPDATE pack_state SET manifest = x'' WHERE id = ?", gone)
 
 
 def _span(number: int) -> tuple[int, int]:
