@@ -9,6 +9,7 @@ from typing import Any
 
 from turnback.core.models import Effect, ForkedFrom, State, StepId, StepView, Thread, ThreadId, TurnView
 from turnback.core.steps.store import Usage
+from turnback.core.threads.store import Return
 
 EFFECTS_SHOWN = 10
 """Effects that an answer lists; the rest is a count."""
@@ -19,6 +20,7 @@ class Listing:
     """A thread's steps in the order of saving, and its turns, oldest first.
 
     `aside` counts the steps that are set aside; `since` is when the oldest step that is left was saved.
+    `back` is the move that a redo would reverse, if there is one.
     """
 
     thread: Thread
@@ -29,6 +31,7 @@ class Listing:
     aside: int
     usage: Usage
     since: datetime | None
+    back: Return | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,30 @@ from typing import Any, Literal
 from turnback.core.models import AccountId, ThreadId
 
 EventName = Literal[
-    "snapshot", "message", "delta", "turn_started", "turn_finished", "approval", "reload", "threads", "rewound", "alert"
+    "snapshot",
+    "message",
+    "delta",
+    "turn_started",
+    "turn_finished",
+    "approval",
+    "reload",
+    "threads",
+    "rewound",
+    "alert",
+    "began",
+    "ended",
+    "unrun",
 ]
+"""The last five are for the house alone, and no tab is sent them. Those about turns:
+
+- `began {"thread_id", "turn_no", "turn_index", "origin"}`, before all else of a turn; again after a restart
+  for one that was under way, which then waits on at its gates, or ends as interrupted.
+- `ended {"thread_id", "turn_no", "origin", "status", "branch", "pos", "notes"}`, after all else, once for each turn
+  that began, unless the program ends while it waits at gates. `branch` and `pos` are the position where it
+  ended; `notes` are lines for the people in the chat that the transcript does not hold.
+- `unrun {"thread_id", "origin", "status", "reply"}`: a message that waited during a restart will not run
+  (`returned` or `failed`), and nobody waits any more who could be told.
+"""
 
 KEPT = 2048
 """Events kept for listeners that reconnect."""
@@ -28,7 +50,7 @@ BACKLOG = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One thing that happened; `data` is the JSON that SPEC's appendix shows for `name`.
+    """One thing that happened; `data` is JSON, its shape goes by `name`.
 
     Only accounts in `readers` and admins may see it.
     """

@@ -116,6 +116,7 @@ class Journal:
             "action": action.value,
             "by": actor.name or actor.identity or actor.account,
             "surface": actor.surface.value,
+            "place": actor.place,
             "turn_index": rewound.turn_index,
             "number": rewound.head.step.number if rewound.head else None,
         }

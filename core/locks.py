@@ -1,4 +1,4 @@
-"""One lock per thread: what begins a turn and what moves a head exclude each other.
+"""One lock per thread: what begins a turn and what moves a head exclude each other. The same for other keys.
 
 A lock lives only while somebody holds or wants it, so that their number follows what is going on and
 not how many threads there ever were. They are fair: who asks first, gets it first.
@@ -10,8 +10,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from turnback.core.models import ThreadId
-
 
 class _Entry:
     def __init__(self) -> None:
@@ -19,20 +17,20 @@ class _Entry:
         self.users = 0
 
 
-class ThreadLocks:
-    """The locks of all threads of this process."""
+class Locks:
+    """The locks of all keys."""
 
     def __init__(self) -> None:
-        self._entries: dict[ThreadId, _Entry] = {}
+        self._entries: dict[str, _Entry] = {}
 
     def __len__(self) -> int:
-        """How many threads are locked or waited for."""
+        """How many keys are locked or waited for."""
         return len(self._entries)
 
     @asynccontextmanager
-    async def hold(self, thread_id: ThreadId) -> AsyncIterator[None]:
-        """Wait for the thread's lock and hold it. Not to be nested for one thread."""
-        entry = self._entries.setdefault(thread_id, _Entry())
+    async def hold(self, key: str) -> AsyncIterator[None]:
+        """Wait for a key's lock and hold it. Not to be nested for one key."""
+        entry = self._entries.setdefault(key, _Entry())
         entry.users += 1
         try:
             async with entry.lock:
@@ -40,4 +38,8 @@ class ThreadLocks:
         finally:
             entry.users -= 1
             if not entry.users:
-                del self._entries[thread_id]
+                del self._entries[key]
+
+
+class ThreadLocks(Locks):
+    """The locks of all threads of this process, by their ids."""

@@ -65,7 +65,8 @@ class Actor:
     """Who asks, from where, with which rights there.
 
     `platform_admin` is the platform's own word, asked anew for each act; `identity` is
-    `surface:user_key`, or None for tokens, sign-ins and the command line.
+    `surface:user_key`, or None for tokens, sign-ins and the command line. `place` is the key of the place
+    where they ask, for those who ask at one.
     """
 
     account: AccountId
@@ -74,6 +75,7 @@ class Actor:
     name: str = ""
     identity: str | None = None
     platform_admin: bool = False
+    place: str | None = None
 
 
 class Position(NamedTuple):
@@ -155,7 +157,9 @@ class TurnStatus(StrEnum):
 class Turn:
     """One user message and all that the agent did to answer it.
 
-    `start` is the position of the user's message, `base` the head that it continued from.
+    `start` is the position of the user's message, `base` the head that it continued from, `end` where the
+    turn came to; while it runs, that is not brought up to date. `origin` says where the message was written,
+    in words of the chat layer's own; `files` are the paths in the workspace that came with it.
     """
 
     thread_id: ThreadId
@@ -163,11 +167,29 @@ class Turn:
     turn_index: int
     start: Position
     base: Position
+    end: Position
     summary: str
     status: TurnStatus
     actor: AccountId
     started_at: datetime
     ended_at: datetime | None
+    origin: str | None = None
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """A message of ours at a place of a platform, and the position in its thread that it shows.
+
+    `message` is its id there. `kind` is a word of the chat layer's own: what the message is.
+    """
+
+    surface: Surface
+    place: str
+    message: str
+    thread_id: ThreadId
+    at: Position
+    kind: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

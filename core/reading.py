@@ -80,6 +80,7 @@ class Reading:
             aside=sum(not s.on_path for s in every),
             usage=usage or Usage(steps=0, stored_bytes=0),
             since=min((s.step.created_at for s in every), default=None),
+            back=view.returns[-1] if view.returns else None,
         )
 
     async def resolve(self, actor: Actor, thread_id: str, ref: str) -> StepView:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 
 def one_line(text: str, limit: int) -> str:
     """At most `limit` characters of `text` in one line, cut at a word where there is one."""
@@ -24,3 +26,16 @@ def well_formed(text: str) -> str:
 def counted(n: int, noun: str) -> str:
     """`1 step`, `2 steps`."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def harmless(text: str) -> str:
+    """`text` without what could steer a terminal or turn a line around; what joins letters and emoji stays."""
+    return "".join(c if c in "\n\t\u200c\u200d" else visible(c) for c in text)
+
+
+def visible(c: str) -> str:
+    """A character, or nothing if it is one that nobody sees; U+FFFD for a lone surrogate."""
+    category = unicodedata.category(c)
+    if category == "Cs":
+        return "\ufffd"
+    return "" if category in ("Cc", "Cf") else c

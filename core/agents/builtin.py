@@ -8,13 +8,15 @@ a turn lives in its `_Turn`.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pydantic_ai
 from pydantic_ai import DeferredToolRequests, DeferredToolResults, ModelRequestNode, Tool, ToolDenied
-from pydantic_ai.exceptions import AgentRunError, UserError
+from pydantic_ai.exceptions import AgentRunError, ModelHTTPError, UserError
 from pydantic_ai.messages import (
+    BinaryContent,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -28,7 +30,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.run import AgentRun
 from pydantic_ai.usage import RequestUsage, UsageLimits
 
-from turnback.core.agents import compaction, history
+from turnback.core.agents import compaction, history, pictures
 from turnback.core.agents.failures import AgentFailed, failed
 from turnback.core.agents.models import model_for
 from turnback.core.agents.options import AgentOptions
@@ -91,12 +93,13 @@ class PydanticAgent:
         """Answer `text`; raises AgentFailed when the model gives no answer."""
         turn = _Turn(state, context, self._model.model_name)
         await self._pace.turn()
+        await self._look_at_files(turn)
         try:
             if self._options.max_context_tokens:
                 await self._compact(turn, self._options.max_context_tokens)
             loaded = history.load(turn.stored)
             turn.begin(loaded.background, context.notes)
-            async for event in self._turn(turn, loaded.messages, well_formed(text), None):
+            async for event in self._shown(turn, loaded.messages, well_formed(text)):
                 yield event
         except (AgentRunError, UserError, UnicodeError) as error:
             raise failed(error) from error
@@ -108,6 +111,7 @@ class PydanticAgent:
         calls = history.open_calls(loaded.messages)
         if not calls:
             raise AgentFailed("This turn cannot go on: nothing in it waits for an approval.")
+        await self._look_at_files(turn, show=False)  # asked again it would run tools again: it must not be refused
         turn.go_on(loaded.background, context.notes, calls)
         try:
             async for event in self._turn(turn, loaded.messages, None, _decided(calls, approvals)):
@@ -126,6 +130,27 @@ class PydanticAgent:
             turn.stored = compacted.messages
             turn.spend(compacted.usage, requests=int(compacted.usage.has_values()))
 
+    async def _look_at_files(self, turn: _Turn, *, show: bool = True) -> None:
+        """Have the model shown the pictures among the turn's files, or told that it cannot see them."""
+        if files := turn.work.context.files:
+            turn.pictures = await asyncio.to_thread(pictures.find_pictures, turn.work.context.workspace, files)
+        if turn.pictures and not (show and self._model.profile.get("supports_image_input", True)):
+            turn.close_eyes()
+
+    async def _shown(self, turn: _Turn, messages: list[ModelMessage], text: str) -> AsyncIterator[Event]:
+        """A turn with its pictures; without them, should the model's server refuse those."""
+        stored = turn.stored
+        try:
+            async for event in self._turn(turn, messages, text, None):
+                yield event
+        except ModelHTTPError as error:
+            if not turn.pictures or turn.heard or not pictures.refused(error):
+                raise
+            turn.stored = stored
+            turn.close_eyes()
+            async for event in self._turn(turn, messages, text, None):
+                yield event
+
     async def _turn(
         self, turn: _Turn, messages: list[ModelMessage], text: str | None, results: DeferredToolResults | None
     ) -> AsyncIterator[Event]:
@@ -133,7 +158,7 @@ class PydanticAgent:
         while True:
             turn.seen = len(messages)
             async with self._agent.iter(
-                text,
+                None if text is None else pictures.prompt(text, turn.pictures),
                 message_history=messages,
                 deferred_tool_results=results,
                 deps=turn.work,
@@ -204,6 +229,10 @@ class _Turn:
         self._cost: dict[str, Any] = dict(cost) if isinstance(cost, dict) else {}
         self.seen = 0
         """How many of the run's messages are stored."""
+        self.pictures: tuple[BinaryContent, ...] = ()
+        """What the model is shown in this turn; no state holds it."""
+        self.heard = False
+        """Whether the model answered yet."""
         self.told: list[str] = []
         """What the model is told in this turn beside its messages: in one system message, as many servers want it."""
         self._tools: list[str] | None = None
@@ -212,15 +241,20 @@ class _Turn:
 
     def begin(self, background: str, notes: Sequence[str]) -> None:
         """A new turn: its notes are stored before it, and told with the background."""
-        self.told = [text for text in (background, *map(well_formed, notes)) if text]
+        self.told += [text for text in (background, *map(well_formed, notes)) if text]
         self.stored += [history.marked(history.NOTE, note) for note in notes]
 
     def go_on(self, background: str, notes: Sequence[str], calls: Sequence[ToolCallPart]) -> None:
         """A turn that waited for `calls`, whose response is stored with all the calls that it made."""
-        self.told = [text for text in (background, *map(well_formed, notes)) if text]
+        self.told += [text for text in (background, *map(well_formed, notes)) if text]
         self._tools = history.last_calls(self.stored) or [call.tool_name for call in calls]
         so_far = history.answer_so_far(self.stored)
         self._said = ["\n\n".join(so_far)] if so_far else []
+
+    def close_eyes(self) -> None:
+        """The model cannot see pictures."""
+        self.pictures = ()
+        self.told.append(pictures.UNSEEN)
 
     @property
     def answer(self) -> str:
@@ -239,6 +273,7 @@ class _Turn:
     def answered(self, message: ModelMessage) -> None:
         """A response is complete; its calls have yet to run."""
         assert isinstance(message, ModelResponse)
+        self.heard = True
         self._speaking = False
         self._model = message.model_name or self._model
         self._tools = [call.tool_name for call in message.tool_calls]
@@ -248,7 +283,7 @@ class _Turn:
         """Store what is new in the run: its messages, and the request that is about to be made."""
         new = [*messages[self.seen :], *([request] if request else [])]
         self.seen += len(new)
-        self.stored = [*self.stored, *history.dump(new)]
+        self.stored = [*self.stored, *history.dump([pictures.without_pictures(m, self.pictures) for m in new])]
 
     def finish_step(self) -> Iterator[Event]:
         """The step that all results are there for, if there is one."""

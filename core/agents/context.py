@@ -40,6 +40,7 @@ class TurnContext:
         approvals: Callable[[], Awaitable[Mapping[str, bool]]],
         turns: Sequence[tuple[int, str]] = (),
         notes: Sequence[str] = (),
+        files: Sequence[str] = (),
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
     ) -> None:
@@ -49,6 +50,7 @@ class TurnContext:
         self._approvals = approvals
         self._turns = tuple(turns)
         self._notes = tuple(notes)
+        self._files = tuple(files)
         self._clock = clock
         self._new_id = new_id
         self._over = False
@@ -65,6 +67,10 @@ class TurnContext:
     @property
     def notes(self) -> Sequence[str]:
         return self._notes
+
+    @property
+    def files(self) -> Sequence[str]:
+        return self._files
 
     async def approvals(self) -> Mapping[str, bool]:
         if self._over:

@@ -20,6 +20,7 @@ from pydantic_ai import Tool
 from pydantic_ai.exceptions import ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
+from pydantic_ai.profiles import ModelProfile
 
 from turnback.core.agents import compaction
 from turnback.core.agents.builtin import PydanticAgent
@@ -27,6 +28,9 @@ from turnback.core.agents.options import AgentOptions
 from turnback.core.agents.work import ToolContext, Work
 
 MODEL_NAME = "demo"
+
+_BLIND = ModelProfile(supports_image_input=False)
+"""A script reads words."""
 
 MAX_STEPS = 1000
 MAX_SECONDS = 60
@@ -69,7 +73,7 @@ Script: TypeAlias = Callable[[Seen], Call | str]
 
 def build(options: AgentOptions) -> PydanticAgent:
     """The agent of `agent.kind = "demo"`; `options.model` and its like are not used."""
-    model = FunctionModel(stream_function=_stream, model_name=MODEL_NAME)
+    model = FunctionModel(stream_function=_stream, model_name=MODEL_NAME, profile=_BLIND)
     tools = [Tool[Work](tool, takes_ctx=True) for tool in (sleep, big, boom)]
     return PydanticAgent(model, options, more_tools=tools, summarise=compaction.by_code)
 

@@ -41,6 +41,11 @@ class Context(Protocol):
         """What the agent is to be told once, before this turn's text (such as a lesson)."""
         ...
 
+    @property
+    def files(self) -> Sequence[str]:
+        """The paths in the workspace that came with this turn's text, which names them: `[file: inbox/a.jpg]`."""
+        ...
+
     async def approvals(self) -> Mapping[str, bool]:
         """The answers to the gates yielded since the last call, by gate id; waits for people."""
         ...

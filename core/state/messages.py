@@ -17,6 +17,7 @@ from turnback.core.state.dialects import (
     type_of,
     unwrapped,
 )
+from turnback.core.text import well_formed
 
 Readable = dict[str, Any]
 """`{"role", "text", "tool_calls": [{"name", "args"}], "tool_result"}`; roles user, assistant, tool, system."""
@@ -81,7 +82,7 @@ def readable_since(state: Mapping[str, Any], since: int) -> list[Readable]:
 
 def clean(value: Any) -> Any:
     """The JSON value with U+FFFD for each lone surrogate, as screens and models get it."""
-    return tree.map_texts(value, _clean_text)
+    return tree.map_texts(value, well_formed)
 
 
 def _count_one(message: Any) -> int:
@@ -168,7 +169,7 @@ def _text(content: Any) -> str:
     if content is None:
         return ""
     if isinstance(content, str):
-        return _clean_text(content)
+        return well_formed(content)
     if isinstance(content, list | tuple):
         return "\n".join(text for text in map(_block_text, content) if text)
     return _block_text(content) if isinstance(content, dict) and "type" in content else _json(content)
@@ -176,13 +177,13 @@ def _text(content: Any) -> str:
 
 def _block_text(block: Any) -> str:
     if isinstance(block, str):
-        return _clean_text(block)
+        return well_formed(block)
     if not isinstance(block, dict):
         return _json(block)
     kind = type_of(block) or str(block.get("kind") or "")
     if kind in _TEXT_TYPES or not kind:
         text = next((block[key] for key in ("text", "refusal", "content") if isinstance(block.get(key), str)), None)
-        return _json(block) if text is None else _clean_text(text)
+        return _json(block) if text is None else well_formed(text)
     if kind in _SILENT_TYPES:
         return ""
     return f"[{_mark(kind, block)}]"
@@ -195,11 +196,3 @@ def _mark(kind: str, block: Mapping[str, Any]) -> str:
 
 def _json(value: Any) -> str:
     return codec.dumps(clean(value)).decode().lstrip()
-
-
-def _clean_text(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text

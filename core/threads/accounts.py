@@ -1,4 +1,4 @@
-"""What the thread store knows of people: accounts, who they are elsewhere, their secrets, and their places."""
+"""What the thread store knows of people: accounts, who they are elsewhere, and their secrets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-from turnback.core.models import Account, AccountId, Identity, Surface, ThreadId
+from turnback.core.models import Account, AccountId, Identity, Surface
 
 
 class NameTaken(Exception):
@@ -45,12 +45,6 @@ class AccountStore(Protocol):
     async def find_identity(self, surface: Surface, user_key: str) -> Identity | None: ...
     async def identities(self, account_id: AccountId) -> Sequence[Identity]: ...
     async def add_identity(self, identity: Identity) -> None: ...
-    async def bind(self, surface: Surface, place: str, thread_id: ThreadId) -> None:
-        """This place talks into that thread from now on. NotFound if there is no such thread."""
-        ...
-
-    async def bound(self, surface: Surface, place: str) -> ThreadId | None: ...
-    async def places(self, thread_id: ThreadId) -> Sequence[tuple[Surface, str]]: ...
 
     # secrets
     async def add_secret(self, secret: Secret) -> None: ...

@@ -18,7 +18,7 @@ from turnback.core.text import well_formed
 from turnback.core.threads import gates, records, removal, standing, transcript, values, waiting
 from turnback.core.threads.checkpoints import Checkpoints
 from turnback.core.threads.store import Move, NewTurn, Row, Stale, ThreadView
-from turnback.core.threads.values import micros
+from turnback.core.threads.values import maybe_texts, micros
 
 
 def view(db: sqlite3.Connection, thread_id: ThreadId) -> ThreadView | None:
@@ -37,9 +37,8 @@ def view(db: sqlite3.Connection, thread_id: ThreadId) -> ThreadView | None:
 
 def running(db: sqlite3.Connection) -> list[Turn]:
     found = db.execute(
-        "SELECT thread, t.turn_no, turn_index, branch, pos, base_branch, base_pos, summary, status, actor, started_at, "
-        "ended_at FROM (SELECT id, running_turn FROM thread WHERE running_turn IS NOT NULL) "
-        "JOIN turn t ON t.thread = id AND t.turn_no = running_turn ORDER BY started_at"
+        f"SELECT {values.TURN} FROM (SELECT id, running_turn FROM thread WHERE running_turn IS NOT NULL) "
+        "JOIN turn ON thread = id AND turn_no = running_turn ORDER BY started_at"
     )
     return [values.turn_of(row) for row in found]
 
@@ -56,11 +55,14 @@ def begin_turn(db: sqlite3.Connection, checkpoints: Checkpoints, thread_id: Thre
         turn_index=new.turn_index or 1 + standing.turn_index(db, thread),
         start=start,
         base=thread.head,
+        end=start,
         summary=well_formed(new.summary),
         status=TurnStatus.RUNNING,
         actor=new.actor,
         started_at=new.at,
         ended_at=None,
+        origin=new.origin,
+        files=new.files,
     )
     _insert_turn(db, turn)
     if new.text:
@@ -187,7 +189,7 @@ def move_head(
 
 def _insert_turn(db: sqlite3.Connection, turn: Turn) -> None:
     db.execute(
-        f"INSERT INTO turn ({values.TURN}, end_branch, end_pos) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?)",
+        f"INSERT INTO turn ({values.TURN}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?)",
         (
             turn.thread_id,
             turn.turn_no,
@@ -196,12 +198,14 @@ def _insert_turn(db: sqlite3.Connection, turn: Turn) -> None:
             turn.start.pos,
             turn.base.branch,
             turn.base.pos,
+            turn.end.branch,
+            turn.end.pos,
             turn.summary,
             turn.status,
             turn.actor,
             micros(turn.started_at),
-            turn.start.branch,
-            turn.start.pos,
+            turn.origin,
+            maybe_texts(turn.files),
         ),
     )
 
@@ -220,4 +224,4 @@ def _finish(
     )
     standing.stand(db, turn.thread_id, head, at)
     checkpoints.prune(db, turn.thread_id, standing.path(db, turn.thread_id, head))
-    return replace(turn, status=status, ended_at=at)
+    return replace(turn, status=status, ended_at=at, end=head)

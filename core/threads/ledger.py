@@ -12,7 +12,7 @@ from turnback.core.models import AuditEntry, Surface, ThreadId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """An update of a platform, claimed by its id before anything ran, with its payload."""
+    """An update of a platform, claimed by its id before anything ran, with its payload while it has not started."""
 
     surface: Surface
     key: str
@@ -29,7 +29,7 @@ class Ledger(Protocol):
         ...
 
     async def start_claim(self, surface: Surface, key: str) -> bool:
-        """Mark a claim as started; False if it was."""
+        """Mark a claim as started, and let go of its payload, which holds people's words; False if it was."""
         ...
 
     async def unstarted_claims(self) -> Sequence[Claim]: ...

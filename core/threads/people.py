@@ -1,4 +1,4 @@
-"""Accounts, the platform users and places that are tied to them, and their secrets' digests.
+"""Accounts, the platform users that are tied to them, and their secrets' digests.
 
 All functions run inside the caller's transaction.
 """
@@ -9,12 +9,11 @@ import sqlite3
 from datetime import datetime
 from typing import Any
 
-from turnback.core.models import Account, AccountId, Identity, Surface, ThreadId
+from turnback.core.models import Account, AccountId, Identity, Surface
 from turnback.core.text import well_formed
 from turnback.core.threads.accounts import NameTaken, Secret
 from turnback.core.threads.values import (
     account_of,
-    get_thread,
     identity_of,
     maybe_micros,
     maybe_when,
@@ -85,21 +84,6 @@ def add_identity(db: sqlite3.Connection, identity: Identity) -> None:
         f"INSERT OR REPLACE INTO identity ({IDENTITY}) VALUES (?, ?, ?, ?)",
         (identity.surface, identity.user_key, identity.account, well_formed(identity.name)),
     )
-
-
-def bind(db: sqlite3.Connection, surface: Surface, place: str, thread_id: ThreadId) -> None:
-    get_thread(db, thread_id)
-    db.execute("INSERT OR REPLACE INTO binding (surface, place, thread) VALUES (?, ?, ?)", (surface, place, thread_id))
-
-
-def bound(db: sqlite3.Connection, surface: Surface, place: str) -> ThreadId | None:
-    row = db.execute("SELECT thread FROM binding WHERE surface = ? AND place = ?", (surface, place)).fetchone()
-    return None if row is None else ThreadId(row[0])
-
-
-def places(db: sqlite3.Connection, thread_id: ThreadId) -> list[tuple[Surface, str]]:
-    found = db.execute("SELECT surface, place FROM binding WHERE thread = ? ORDER BY surface, place", (thread_id,))
-    return [(Surface(surface), place) for surface, place in found]
 
 
 def add_secret(db: sqlite3.Connection, secret: Secret) -> None:

@@ -27,7 +27,8 @@ def claim(db: sqlite3.Connection, surface: Surface, key: str, payload: Mapping[s
 
 def start_claim(db: sqlite3.Connection, surface: Surface, key: str) -> bool:
     started = db.execute(
-        "UPDATE claim SET started = 1 WHERE surface = ? AND key = ? AND started = 0", (surface, well_formed(key))
+        "UPDATE claim SET started = 1, payload = ? WHERE surface = ? AND key = ? AND started = 0",
+        (json({}), surface, well_formed(key)),
     )
     return started.rowcount == 1
 

@@ -17,7 +17,8 @@ from turnback.core.threads.checkpoints import Checkpoints
 from turnback.core.threads.store import FollowUp
 
 OF_A_THREAD = (
-    "branch", "return_", "gate", "turn", "row_", "fact", "effect", "participant", "binding", "idempotency", "waiting"
+    "branch", "return_", "gate", "turn", "row_", "fact", "effect", "participant", "binding", "post", "idempotency",
+    "waiting",
 )  # fmt: skip
 """Tables that hold something of a thread's, beside its checkpoints."""
 

@@ -2,8 +2,8 @@
 
 What was deleted since the copy was made must not come back with it: the tombstones and the audit rows
 of the present file are carried over, and what they name is deleted from the copy. A message that waited
-then and does not now must not run again. Numbers that the present file has given out (epochs, positions,
-turns) are never given out again.
+then and does not now must not run again, nor must an update that was handled since. Numbers that the
+present file has given out (epochs, positions, turns) are never given out again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from turnback.core.models import ThreadId
 from turnback.core.sqlite import split_statements
 
 _AUDIT = "at, account, actor, surface, action, thread, snapshot, head_before, outcome, code"
+_CLAIM = "surface, key, payload, started, created_at"
 
 _CARRY = f"""
 INSERT OR IGNORE INTO tombstone SELECT * FROM present.tombstone;
@@ -27,6 +28,8 @@ UPDATE thread SET (epoch, next_pos, next_turn, next_branch, next_row) = (
 ) WHERE id IN (SELECT id FROM present.thread);
 DELETE FROM secret WHERE kind <> 'token' OR digest NOT IN (SELECT digest FROM present.secret);
 DELETE FROM waiting WHERE id NOT IN (SELECT id FROM present.waiting);
+DELETE FROM claim;
+INSERT INTO claim ({_CLAIM}) SELECT {_CLAIM} FROM present.claim;
 DELETE FROM fact WHERE thread || '/' || id IN (SELECT id FROM tombstone);
 DELETE FROM note WHERE key LIKE 'cleanup.%';
 """

@@ -7,7 +7,7 @@ may hold lone surrogates, which SQLite's text cannot.
     thread ─┬─ branch, return_ (the redo chain)        where it stands
             ├─ turn ─┬─ row_ (the transcript), fact, effect, gate
             │        └─ checkpoint ── content ── pack_* (see packs)
-            └─ participant, binding, idempotency, waiting (messages)
+            └─ participant, binding, post, idempotency, waiting (messages)
 
 `branch.tip` and `turn.end_…` are the newest positions used; they are brought up to date when a turn
 ends, for nobody asks while one runs, and a step must be cheap.
@@ -86,6 +86,8 @@ CREATE TABLE turn (
     actor TEXT NOT NULL,
     started_at INTEGER NOT NULL,
     ended_at INTEGER,
+    origin TEXT,
+    files BLOB,
     content INTEGER REFERENCES content (id),
     PRIMARY KEY (thread, turn_no)
 ) WITHOUT ROWID;
@@ -184,7 +186,9 @@ CREATE TABLE waiting (
     surface TEXT NOT NULL,
     name TEXT NOT NULL,
     identity TEXT,
-    text TEXT NOT NULL
+    text TEXT NOT NULL,
+    origin TEXT,
+    files BLOB
 );
 CREATE INDEX waiting_thread ON waiting (thread);
 """
@@ -214,6 +218,19 @@ CREATE TABLE binding (
     PRIMARY KEY (surface, place)
 ) WITHOUT ROWID;
 CREATE INDEX binding_thread ON binding (thread);
+
+CREATE TABLE post (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    surface TEXT NOT NULL,
+    place TEXT NOT NULL,
+    message TEXT NOT NULL,
+    thread TEXT NOT NULL,
+    branch INTEGER NOT NULL,
+    pos INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    UNIQUE (surface, place, message)
+);
+CREATE INDEX post_thread ON post (thread, surface, place);
 
 CREATE TABLE secret (
     digest TEXT NOT NULL PRIMARY KEY,

@@ -30,6 +30,7 @@ from turnback.core.models import (
     GateStatus,
     Identity,
     Position,
+    Post,
     Spent,
     State,
     Surface,
@@ -42,7 +43,7 @@ from turnback.core.models import (
 from turnback.core.packs import Packs, load
 from turnback.core.packs.bundle import Bundle
 from turnback.core.state.codec import Encoded
-from turnback.core.threads import gates, heads, opening, people, records, removal, transcript, values, waiting
+from turnback.core.threads import gates, heads, opening, people, posting, records, removal, transcript, values, waiting
 from turnback.core.threads.accounts import Secret
 from turnback.core.threads.checkpoints import Checkpoints
 from turnback.core.threads.guarded import GuardedDatabase
@@ -186,8 +187,10 @@ class SqliteThreadStore:
 
     # messages that wait for their turn
 
-    async def add_waiting(self, thread_id: ThreadId, actor: Actor, text: str) -> int:
-        return await self._db.write(lambda db: waiting.add(db, thread_id, actor, text))
+    async def add_waiting(
+        self, thread_id: ThreadId, actor: Actor, text: str, *, origin: str | None = None, files: Sequence[str] = ()
+    ) -> int:
+        return await self._db.write(lambda db: waiting.add(db, thread_id, actor, text, origin, files))
 
     async def waiting(self) -> Sequence[Waiting]:
         return await self._db.read(waiting.find)
@@ -316,13 +319,28 @@ class SqliteThreadStore:
         await self._db.write(lambda db: people.add_identity(db, identity))
 
     async def bind(self, surface: Surface, place: str, thread_id: ThreadId) -> None:
-        await self._db.write(lambda db: people.bind(db, surface, place, thread_id))
+        await self._db.write(lambda db: posting.bind(db, surface, place, thread_id))
 
     async def bound(self, surface: Surface, place: str) -> ThreadId | None:
-        return await self._db.read(lambda db: people.bound(db, surface, place))
+        return await self._db.read(lambda db: posting.bound(db, surface, place))
 
     async def places(self, thread_id: ThreadId) -> Sequence[tuple[Surface, str]]:
-        return await self._db.read(lambda db: people.places(db, thread_id))
+        return await self._db.read(lambda db: posting.places(db, thread_id))
+
+    async def move_place(self, surface: Surface, old: str, new: str) -> None:
+        await self._db.write(lambda db: posting.move_place(db, surface, old, new))
+
+    async def add_post(self, post: Post) -> None:
+        await self._db.write(lambda db: posting.add_post(db, post))
+
+    async def find_post(self, surface: Surface, place: str, message: str) -> Post | None:
+        return await self._db.read(lambda db: posting.find_post(db, surface, place, message))
+
+    async def posts(self, thread_id: ThreadId, surface: Surface, place: str) -> Sequence[Post]:
+        return await self._db.read(lambda db: posting.posts(db, thread_id, surface, place))
+
+    async def drop_posts(self, surface: Surface, place: str, messages: Collection[str]) -> None:
+        await self._db.write(lambda db: posting.drop_posts(db, surface, place, messages))
 
     # secrets
 

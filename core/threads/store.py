@@ -39,6 +39,7 @@ from turnback.core.packs.bundle import Bundle
 from turnback.core.state.codec import Encoded
 from turnback.core.threads.accounts import AccountStore
 from turnback.core.threads.ledger import Ledger
+from turnback.core.threads.places import PlaceStore
 
 LISTED = 500
 """Threads that a list has at most, unless it asks for more."""
@@ -77,7 +78,7 @@ class ThreadView:
 class NewTurn:
     """A turn about to begin. With `turn_index` None it is the one after the head's.
 
-    `waiting` is the id of the message if it had to wait.
+    `waiting` is the id of the message if it had to wait. `origin` and `files` as in `Turn`.
     """
 
     text: str
@@ -86,6 +87,8 @@ class NewTurn:
     at: datetime
     turn_index: int | None = None
     waiting: int | None = None
+    origin: str | None = None
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +99,8 @@ class Waiting:
     thread_id: ThreadId
     actor: Actor
     text: str
+    origin: str | None = None
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +158,7 @@ class FollowUp:
     args: Mapping[str, Any]
 
 
-class ThreadStore(AccountStore, Ledger, Protocol):
+class ThreadStore(AccountStore, PlaceStore, Ledger, Protocol):
     """Threads, and all that must outlive steps.db."""
 
     # threads and where they stand
@@ -233,7 +238,9 @@ class ThreadStore(AccountStore, Ledger, Protocol):
     async def set_turn_status(self, thread_id: ThreadId, turn_no: int, status: TurnStatus) -> None: ...
 
     # messages that wait for their turn
-    async def add_waiting(self, thread_id: ThreadId, actor: Actor, text: str) -> int:
+    async def add_waiting(
+        self, thread_id: ThreadId, actor: Actor, text: str, *, origin: str | None = None, files: Sequence[str] = ()
+    ) -> int:
         """Keep a message until its turn begins, the head is moved, or it is dropped; answers its id.
         NotFound if there is no such thread."""
         ...

@@ -39,7 +39,10 @@ THREAD = (
     "id, title, surface, owner, group_, created_at, updated_at, forked_thread, forked_snapshot, head_branch, head_pos, "
     "root_branch, root_pos, root_turn_index, epoch, version, memory, tokens, usd, running_turn"
 )
-TURN = "thread, turn_no, turn_index, branch, pos, base_branch, base_pos, summary, status, actor, started_at, ended_at"
+TURN = (
+    "thread, turn_no, turn_index, branch, pos, base_branch, base_pos, end_branch, end_pos, summary, status, actor, "
+    "started_at, ended_at, origin, files"
+)
 ROW = "n, thread, branch, pos, turn_no, turn_index, role, text, created_at, author"
 FACT = "id, thread, branch, pos, turn_no, turn_index, text, created_at"
 GATE = "id, thread, turn_no, call_id, tool, args, status, created_at, expires_at"
@@ -75,6 +78,15 @@ def json(value: object) -> bytes:
 
 def of_json(stored: bytes) -> Any:
     return codec.loads(stored)
+
+
+def maybe_texts(texts: tuple[str, ...]) -> bytes | None:
+    """Texts as a column, which most rows have none of."""
+    return json(texts) if texts else None
+
+
+def texts_of(stored: bytes | None) -> tuple[str, ...]:
+    return () if stored is None else tuple(of_json(stored))
 
 
 def get_thread(db: sqlite3.Connection, thread_id: ThreadId) -> Thread:
@@ -141,18 +153,21 @@ def thread_of(row: Iterable[Any]) -> Thread:
 @functools.lru_cache(maxsize=TURNS_REMEMBERED)
 def turn_of(row: tuple[Any, ...]) -> Turn:
     """Remembered, since every operation reads all turns of its thread, and they hardly ever change."""
-    thread, turn_no, turn_index, branch, pos, base_branch, base_pos, summary, status, actor, started_at, ended_at = row
+    thread, turn_no, turn_index, *places, summary, status, actor, started_at, ended_at, origin, files = row
     return Turn(
         thread_id=thread,
         turn_no=turn_no,
         turn_index=turn_index,
-        start=Position(branch, pos),
-        base=Position(base_branch, base_pos),
+        start=Position(places[0], places[1]),
+        base=Position(places[2], places[3]),
+        end=Position(places[4], places[5]),
         summary=summary,
         status=_STATUSES[status],
         actor=actor,
         started_at=when(started_at),
         ended_at=maybe_when(ended_at),
+        origin=origin,
+        files=texts_of(files),
     )
 
 

@@ -6,7 +6,7 @@ All functions run inside the caller's transaction.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from turnback.core.models import Actor, Surface, ThreadId
 from turnback.core.text import well_formed
@@ -14,18 +14,30 @@ from turnback.core.threads import values
 from turnback.core.threads.store import Stale, Waiting
 
 
-def add(db: sqlite3.Connection, thread_id: ThreadId, actor: Actor, words: str) -> int:
+def add(
+    db: sqlite3.Connection, thread_id: ThreadId, actor: Actor, words: str, origin: str | None, files: Sequence[str]
+) -> int:
     values.get_thread(db, thread_id)
     row = db.execute(
-        "INSERT INTO waiting (thread, account, surface, name, identity, text) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-        (thread_id, actor.account, actor.surface, well_formed(actor.name), actor.identity, well_formed(words)),
+        "INSERT INTO waiting (thread, account, surface, name, identity, text, origin, files) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+        (
+            thread_id,
+            actor.account,
+            actor.surface,
+            well_formed(actor.name),
+            actor.identity,
+            well_formed(words),
+            origin,
+            values.maybe_texts(tuple(files)),
+        ),
     ).fetchone()
     return int(row[0])
 
 
 def find(db: sqlite3.Connection) -> list[Waiting]:
     found = db.execute(
-        "SELECT w.id, w.thread, w.account, w.surface, a.admin, w.name, w.identity, w.text "
+        "SELECT w.id, w.thread, w.account, w.surface, a.admin, w.name, w.identity, w.text, w.origin, w.files "
         "FROM waiting w JOIN account a ON a.id = w.account ORDER BY w.id"
     )
     return [
@@ -34,8 +46,10 @@ def find(db: sqlite3.Connection) -> list[Waiting]:
             thread_id=thread,
             actor=Actor(account=account, surface=Surface(surface), admin=bool(admin), name=name, identity=identity),
             text=words,
+            origin=origin,
+            files=values.texts_of(files),
         )
-        for id_, thread, account, surface, admin, name, identity, words in found
+        for id_, thread, account, surface, admin, name, identity, words, origin, files in found
     ]
 
 

@@ -77,9 +77,9 @@ class Approvals:
         """The answers to gates that were open before a restart."""
         return await self._answered([g.id for g in gates])
 
-    def decided(self, gate: Gate) -> None:
-        """A gate was answered: tell everybody, and let the turn look."""
-        self._voice.tell("approval", gate={**shapes.gate_json(gate), "status": gate.status.value})
+    def decided(self, gate: Gate, by: str = "") -> None:
+        """A gate was answered (by whom, if by a person): tell everybody, and let the turn look."""
+        self._voice.tell("approval", gate={**shapes.gate_json(gate), "status": gate.status.value, "by": by})
         self._waiting.pop(gate.id, None)
         self._show()
         self._woken.set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from turnback.core import shapes
 from turnback.core.agents.protocol import Resumable
 from turnback.core.models import Actor, Gate, State, Turn, TurnStatus
 from turnback.core.threads.store import Row
@@ -16,8 +17,7 @@ async def pick_up(parts: Parts, turn: Turn) -> RunningTurn | None:
     content = await _left_content(parts, turn)
     if content is not None:
         return await _rejoin(parts, turn, content)
-    note = Row(role="note", text=INTERRUPTED)
-    await parts.threads.end_turn(turn.thread_id, turn.turn_no, TurnStatus.INTERRUPTED, (note,), parts.clock())
+    await _interrupt(parts, turn)
     return None
 
 
@@ -26,6 +26,18 @@ async def _left_content(parts: Parts, turn: Turn) -> State | None:
     if turn.status is not TurnStatus.APPROVAL_PENDING or not isinstance(parts.agent, Resumable):
         return None
     return await parts.threads.gate_content(turn.thread_id, turn.turn_no)
+
+
+async def _interrupt(parts: Parts, turn: Turn) -> None:
+    """Whoever shows the turn where it was asked hears of its end as of any other's."""
+    note = Row(role="note", text=INTERRUPTED)
+    ended = await parts.threads.end_turn(turn.thread_id, turn.turn_no, TurnStatus.INTERRUPTED, (note,), parts.clock())
+    voice = await parts.voice((await parts.view(turn.thread_id)).thread)
+    voice.tell_began(ended)
+    for row in await parts.threads.turn_rows(turn.thread_id, turn.turn_no):
+        if row.role == "note":
+            voice.tell("message", message=shapes.message_json(row))
+    voice.tell_ended(ended)
 
 
 async def _rejoin(parts: Parts, turn: Turn, content: State) -> RunningTurn:
@@ -38,7 +50,9 @@ async def _rejoin(parts: Parts, turn: Turn, content: State) -> RunningTurn:
     resumed = Resumed(state=content, gates=gates, iteration=iteration)
     actor = Actor(account=turn.actor, surface=thread.surface)
     begun = Begun(turn=turn, actor=actor, text="", before=before, resumed=resumed)
-    return RunningTurn(parts, begun, Progress(), await parts.voice(thread))
+    voice = await parts.voice(thread)
+    voice.tell_began(turn)
+    return RunningTurn(parts, begun, Progress(), voice)
 
 
 def _newest(gates: Sequence[Gate]) -> tuple[Gate, ...]:

@@ -114,6 +114,7 @@ class RunningTurn:
             approvals=self.approvals.answers,
             turns=_turns_before(begun),
             notes=begun.notes,
+            files=begun.turn.files,
             clock=parts.clock,
             new_id=parts.new_id,
         )
@@ -123,6 +124,8 @@ class RunningTurn:
         self._done: _Done | None = None
         self._stopping: TurnStatus | None = None
         self._left = False
+        self._written: Turn | None = None
+        self._remarks: tuple[str, ...] = ()
         if resumed:
             self.approvals.rejoin(resumed.gates)
 
@@ -136,7 +139,11 @@ class RunningTurn:
                 await self._end()
         finally:
             self.ended.set()
-            self.progress.finish(self._result_failed())
+            failed = self._result_failed()
+            self.progress.finish(failed)
+            if not self._left:
+                ended = self._written or replace(self.turn, status=TurnStatus(failed.status))
+                self._voice.tell_ended(ended, self._remarks)
 
     async def stop(self, status: TurnStatus = TurnStatus.STOPPED, *, grace: float | None = None) -> None:
         """Stop the turn and wait until it has ended; its last finished step is where the thread stands."""
@@ -272,7 +279,7 @@ class RunningTurn:
         rows = (ending.row, *(Row(role="note", text=n) for n in ending.notes))
         while True:
             try:
-                await self._parts.threads.end_turn(
+                self._written = await self._parts.threads.end_turn(
                     self.turn.thread_id,
                     self.turn.turn_no,
                     ending.status,
@@ -303,11 +310,15 @@ class RunningTurn:
             else:
                 await rewind.redo_before(actor, thread_id, self._begun.before.returns)
         except Refusal as refusal:
-            return replace(result, notes=(*result.notes, refusal.detail))
+            return self._remark(result, refusal.detail)
         except Exception:  # noqa: BLE001 - the turn itself is done, and its answer must be shown
             _log.exception("wish failed", thread=thread_id, operation="undo")
-            return replace(result, notes=(*result.notes, WISH_FAILED))
+            return self._remark(result, WISH_FAILED)
         return result
+
+    def _remark(self, result: TurnResult, note: str) -> TurnResult:
+        self._remarks = (*self._remarks, note)
+        return replace(result, notes=(*result.notes, note))
 
     async def _announce(self, ending: _Ending) -> None:
         for row in await self._closing_rows():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -59,10 +59,26 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(slots=True, eq=False)
 class _Message:
+    """`orphan`: from before a restart, so nobody looks at `progress` any more."""
+
     actor: Actor
     text: str
+    origin: str | None = None
+    files: tuple[str, ...] = ()
     progress: Progress = field(default_factory=Progress)
     waiting: int | None = None
+    orphan: bool = False
+
+    @property
+    def words(self) -> str:
+        """The text as the agent and people read it: a line names each file that came with it."""
+        named = [f"[file: {path}]" for path in self.files]
+        return "\n".join([self.text, *named] if self.text.strip() else named)
+
+    @property
+    def subject(self) -> str:
+        """What summary and title are made of."""
+        return self.text if self.text.strip() else self.words
 
 
 @dataclass(slots=True, eq=False)
@@ -71,13 +87,6 @@ class _Lane:
     current: RunningTurn
     queue: deque[_Message]
     task: asyncio.Task[None] | None = None
-
-    def empty(self, status: ResultStatus, reply: str = "") -> int:
-        """Tell the senders of all that waits; answers how many there were."""
-        count = len(self.queue)
-        while self.queue:
-            self.queue.popleft().progress.finish(_unrun(self.thread_id, status, reply))
-        return count
 
 
 class Turns:
@@ -129,16 +138,20 @@ class Turns:
 
     # messages
 
-    async def send(self, actor: Actor, thread_id: str, text: str) -> Sent:
+    async def send(
+        self, actor: Actor, thread_id: str, text: str, *, origin: str | None = None, files: Sequence[str] = ()
+    ) -> Sent:
         """Begin a turn with a message, or put it behind those that wait.
 
-        Raises InvalidRequest for a blank one, NotFound and Forbidden.
+        `origin` says where it was written, in the caller's words; `files` are paths in the thread's workspace
+        that came with it. Raises InvalidRequest for a blank one without files, NotFound and Forbidden.
         """
-        if not text.strip():
+        if not text.strip() and not files:
             raise InvalidRequest("A message needs some text.")
         await self._admit(actor, ThreadId(thread_id))
         thread = await self._rights(actor, thread_id, Right.WRITE)
-        return await self._tasks.surely(self._accept(thread.id, _Message(actor, well_formed(text))))
+        message = _Message(actor, well_formed(text), origin, tuple(map(well_formed, files)))
+        return await self._tasks.surely(self._accept(thread.id, message))
 
     async def ask(self, actor: Actor, thread_id: str, text: str) -> TurnResult:
         """Send, and wait for the end of the turn or until it waits at gates."""
@@ -148,6 +161,10 @@ class Turns:
         """Wait for the end of a message's turn."""
         return await asyncio.shield(sent.done)
 
+    def workspace(self, thread_id: ThreadId) -> Path:
+        """A thread's folder for files; it may not be there yet."""
+        return self._parts.workspaces / thread_id
+
     def running(self, thread_id: str) -> bool:
         """Whether a turn runs or waits at a gate."""
         lane = self._lanes.get(ThreadId(thread_id))
@@ -156,7 +173,7 @@ class Turns:
     def return_waiting(self, thread_id: ThreadId) -> int:
         """Give messages that the store keeps no more back to their senders; answers how many."""
         lane = self._lanes.get(thread_id)
-        return lane.empty("returned") if lane else 0
+        return self._empty(lane, "returned") if lane else 0
 
     def tell(self, thread_id: ThreadId, note: str) -> None:
         """Tell the agent something with the next turn of a thread, such as a lesson; the same only once."""
@@ -176,13 +193,22 @@ class Turns:
         self._told.pop(thread_id, None)
         if lane := self._lanes.get(thread_id):
             await self._threads.drop_waiting([m.waiting for m in lane.queue if m.waiting is not None])
-            lane.empty("returned")
+            self._empty(lane, "returned")
         await self._stop(thread_id)
 
     async def decide(self, actor: Actor, thread_id: str, gate_id: str, approve: bool) -> Gate:
         """Answer an approval. Of several answers the first counts; NotFound for the others."""
         thread = await self._rights(actor, thread_id, Right.APPROVE)
         return await self._tasks.surely(self._decide(actor, thread.id, GateId(gate_id), approve))
+
+    async def withdraw(self, thread_id: ThreadId, gate_id: GateId) -> None:
+        """Nobody can be asked for this approval, so it counts as denied. Nothing if it waits no more."""
+        gate = await self._threads.find_gate(gate_id)
+        if gate is None or gate.thread_id != thread_id:
+            return
+        decided = await self._threads.decide_gate(gate_id, GateStatus.DENIED, None, self._clock())
+        if decided and (lane := self._lanes.get(thread_id)):
+            lane.current.approvals.decided(replace(gate, status=GateStatus.DENIED))
 
     async def decided(self, actor: Actor, thread_id: str, gate_id: str, approve: bool) -> TurnResult:
         """Answer an approval, and wait for the end of the turn or the next gates."""
@@ -200,7 +226,8 @@ class Turns:
         left = {turn.thread_id: turn for turn in await self._threads.running()}
         queues: dict[ThreadId, deque[_Message]] = {thread_id: deque() for thread_id in left}
         for kept in await self._threads.waiting():
-            queues.setdefault(kept.thread_id, deque()).append(_Message(kept.actor, kept.text, waiting=kept.id))
+            message = _Message(kept.actor, kept.text, kept.origin, kept.files, waiting=kept.id, orphan=True)
+            queues.setdefault(kept.thread_id, deque()).append(message)
         for thread_id, queue in queues.items():
             if thread_id in self._lanes:
                 continue
@@ -216,7 +243,7 @@ class Turns:
         await self._tasks.settle(CLOSE_SECONDS / 2)
         lanes = list(self._lanes.values())
         for lane in lanes:
-            lane.empty("queued", LATER)
+            self._empty(lane, "queued", LATER)
             self._tasks.start(lane.current.leave(min(seconds / 2, CLOSE_SECONDS)))
         tasks = {lane.task for lane in lanes if lane.task is not None}
         if tasks:
@@ -239,7 +266,9 @@ class Turns:
                 raise StoreUnavailable("Turnback is stopping. Send that again in a moment.")
             lane = self._lanes.get(thread_id)
             if lane is not None:
-                message.waiting = await self._threads.add_waiting(thread_id, message.actor, message.text)
+                message.waiting = await self._threads.add_waiting(
+                    thread_id, message.actor, message.text, origin=message.origin, files=message.files
+                )
                 lane.queue.append(message)
                 return Sent(turn_index=None, status="queued", progress=message.progress)
             current = await self._begin(thread_id, message)
@@ -290,28 +319,49 @@ class Turns:
             if message.waiting is not None:
                 with suppress(StoreUnavailable):  # then it may run once more after a restart
                     await self._threads.drop_waiting([message.waiting])
-            message.progress.finish(_unrun(thread_id, "failed", reply))
+            self._return(thread_id, message, "failed", reply)
         return None
+
+    def _empty(self, lane: _Lane, status: ResultStatus, reply: str = "") -> int:
+        """Tell the senders of all that waits; answers how many there were."""
+        count = len(lane.queue)
+        while lane.queue:
+            self._return(lane.thread_id, lane.queue.popleft(), status, reply)
+        return count
+
+    def _return(self, thread_id: ThreadId, message: _Message, status: ResultStatus, reply: str) -> None:
+        """Tell the sender of a message that it did not run, or (`queued`) does later."""
+        message.progress.finish(TurnResult(thread_id=thread_id, turn_index=None, status=status, reply=reply))
+        if message.orphan and status != "queued":
+            data = {"thread_id": thread_id, "origin": message.origin, "status": status, "reply": reply}
+            self._parts.events.publish("unrun", data, thread_id=thread_id)
 
     async def _begin(self, thread_id: ThreadId, message: _Message) -> RunningTurn:
         """Begin a turn; the caller holds the lock."""
         before = await self._parts.view(thread_id)
         voice = await self._parts.voice(before.thread)
-        summary = one_line(message.text, SUMMARY_LENGTH)
+        words = message.words
         new = NewTurn(
-            text=message.text, summary=summary, actor=message.actor.account, at=self._clock(), waiting=message.waiting
+            text=words,
+            summary=one_line(message.subject, SUMMARY_LENGTH),
+            actor=message.actor.account,
+            at=self._clock(),
+            waiting=message.waiting,
+            origin=message.origin,
+            files=message.files,
         )
         turn = await self._threads.begin_turn(thread_id, new)
         notes = tuple(self._told.pop(thread_id, ()))
-        begun = Begun(turn=turn, actor=message.actor, text=message.text, before=before, notes=notes)
+        begun = Begun(turn=turn, actor=message.actor, text=words, before=before, notes=notes)
         current = RunningTurn(self._parts, begun, message.progress, voice)
         try:
-            await self._announce(before.thread, turn, message.text, voice)
+            await self._announce(before.thread, turn, message.subject, voice)
         except Exception:  # noqa: BLE001 - the turn has begun: unless it runs, its thread is busy for ever
             _log.exception("turn not announced", thread=thread_id, operation="turn")
         return current
 
     async def _announce(self, thread: Thread, turn: Turn, text: str, voice: Voice) -> None:
+        voice.tell_began(turn)
         for row in await self._threads.turn_rows(turn.thread_id, turn.turn_no):
             voice.tell("message", message=shapes.message_json(row))
         voice.tell("turn_started", turn_index=turn.turn_index, status=TurnStatus.RUNNING.value)
@@ -340,9 +390,5 @@ class Turns:
             raise NotFound(GATE_GONE)
         gate = replace(gate, status=status)
         if lane is not None:
-            lane.current.approvals.decided(gate)
+            lane.current.approvals.decided(gate, actor.name)
         return gate
-
-
-def _unrun(thread_id: ThreadId, status: ResultStatus, reply: str) -> TurnResult:
-    return TurnResult(thread_id=thread_id, turn_index=None, status=status, reply=reply)

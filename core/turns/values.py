@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 from turnback.core.agents.protocol import Agent
 from turnback.core.errors import NotFound
 from turnback.core.events import EventName, Events
-from turnback.core.models import AccountId, Actor, CaptureResult, Gate, Thread, ThreadId
+from turnback.core.models import AccountId, Actor, CaptureResult, Gate, Thread, ThreadId, Turn
 from turnback.core.policy import Right, TimeTravel
 from turnback.core.state.codec import Encoded
 from turnback.core.steps.store import StepDraft
@@ -158,6 +158,15 @@ class Voice:
     def tell(self, name: EventName, **data: Any) -> None:
         """Publish an event of the thread."""
         self.events.publish(name, {"thread_id": self.thread_id, **data}, thread_id=self.thread_id, readers=self.readers)
+
+    def tell_began(self, turn: Turn) -> None:
+        """The house is told of a turn before all that happens in it."""
+        self.tell("began", turn_no=turn.turn_no, turn_index=turn.turn_index, origin=turn.origin)
+
+    def tell_ended(self, turn: Turn, notes: Sequence[str] = ()) -> None:
+        """The house is told that nothing more happens in a turn; `notes` are lines beside its transcript's."""
+        end = {"branch": turn.end.branch, "pos": turn.end.pos, "notes": list(notes)}
+        self.tell("ended", turn_no=turn.turn_no, origin=turn.origin, status=turn.status.value, **end)
 
     def tell_threads(self) -> None:
         """The list of threads looks different now."""

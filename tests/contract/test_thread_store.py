@@ -100,6 +100,22 @@ async def test_begin_turn_writes_the_row_and_keeps_the_state(talk: Talk) -> None
     assert (await talk.view()).thread.running_turn == 2
 
 
+async def test_turn_knows_its_origin_its_files_and_where_it_ended(talk: Talk) -> None:
+    new = replace(new_turn("look"), origin="slack:C1#7", files=("inbox/a.png",))
+    turn = await talk.store.begin_turn(TRIP, new)
+    assert list(await talk.store.running()) == [turn]
+    step = await talk.commit(turn, {"n": 1})
+    ended = await talk.end(turn)
+    assert (ended.origin, ended.files, ended.end) == ("slack:C1#7", ("inbox/a.png",), step)
+    assert (await talk.view()).turns == (ended,)
+
+
+async def test_turn_without_a_step_ends_at_its_answer(talk: Talk) -> None:
+    ended = await talk.end(await talk.begin("hi"))
+    assert ended.end == await talk.head()
+    assert (ended.origin, ended.files) == (None, ())
+
+
 async def test_begin_turn_at_the_beginning_keeps_an_empty_state(talk: Talk) -> None:
     await talk.begin()
     assert await talk.state() == {}

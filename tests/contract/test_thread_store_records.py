@@ -84,6 +84,16 @@ async def test_waiting_messages_are_there_after_a_restart_in_order(reopen_thread
     assert [w.text for w in await threads.waiting()] == ["c"]
 
 
+async def test_waiting_message_keeps_its_origin_and_files_over_a_restart(reopen_threads: Reopen) -> None:
+    threads = await reopen_threads()
+    await threads.create_account(ANN, "ann", NOW)
+    await Talk(threads).start()
+    await threads.add_waiting(TRIP, WRITER, "", origin="telegram:chat:1#7", files=["inbox/ä.jpg", "inbox/b.txt"])
+    threads = await reopen_threads()
+    [kept] = await threads.waiting()
+    assert (kept.origin, kept.files) == ("telegram:chat:1#7", ("inbox/ä.jpg", "inbox/b.txt"))
+
+
 async def test_waiting_message_has_the_rights_of_its_account_now(talk: Talk) -> None:
     await talk.store.create_account(ANN, "ann", NOW)
     await talk.store.add_waiting(TRIP, replace(WRITER, admin=True, platform_admin=True), "hi")

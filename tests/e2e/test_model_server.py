@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from turnback.core.agents import builtin
 from turnback.core.agents.builtin import PydanticAgent
 from turnback.core.agents.failures import AgentFailed
 from turnback.core.agents.options import AgentOptions, PermissionMode
+from turnback.core.agents.pictures import UNSEEN
 from turnback.core.state.finish import finish
 
 Make = Callable[..., PydanticAgent]
@@ -340,3 +342,39 @@ async def test_lone_surrogates_in_history_and_text_reach_no_server(
 
     assert told.text == "two"
     assert "worse \ufffd text" in [message["content"] for message in server.requests[-1]["messages"]]
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"picture" * 50
+
+
+@pytest.fixture
+def looking(context: Surroundings) -> Surroundings:
+    """A message with a picture."""
+    (context.workspace / "a.png").write_bytes(PNG)
+    context.files = ["a.png"]
+    return context
+
+
+async def test_picture_is_sent_with_the_words_and_not_kept(
+    server: ModelServer, make: Make, looking: Surroundings
+) -> None:
+    server.script.append(Answer("A picture."))
+
+    told = await ask(make(), {}, "look\n[file: a.png]", looking)
+
+    words, picture = server.requests[0]["messages"][-1]["content"]
+    assert words == {"type": "text", "text": "look\n[file: a.png]"}
+    assert base64.b64decode(picture["image_url"]["url"].removeprefix("data:image/png;base64,")) == PNG
+    assert told.state["messages"][0]["parts"][0]["content"] == "look\n[file: a.png]"
+
+
+async def test_picture_that_the_server_refuses_is_left_out(
+    server: ModelServer, make: Make, looking: Surroundings
+) -> None:
+    server.script.extend([400, Answer("I cannot see it.")])
+
+    told = await ask(make(), {}, "look\n[file: a.png]", looking)
+
+    assert told.text == "I cannot see it."
+    assert server.requests[1]["messages"][-1]["content"] == "look\n[file: a.png]"
+    assert UNSEEN in server.requests[1]["messages"][0]["content"]

@@ -23,6 +23,7 @@ class Surroundings:
     answer: bool = True
     memory: bool = True
     notes: Sequence[str] = ()
+    files: Sequence[str] = ()
     thread_id: ThreadId = THREAD
     gates: list[str] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)

@@ -96,6 +96,18 @@ def delete_file(ctx: ToolContext, path: str) -> str:
     return f"deleted {path}"
 
 
+def find_bytes(workspace: Path, path: str, most: int) -> bytes | None:
+    """All of a plain file of the workspace; None where there is none, or it has over `most` bytes."""
+    try:
+        with _parent(workspace, path) as (folder, name):
+            descriptor = _open(folder, name, os.O_RDONLY)
+            with os.fdopen(descriptor, "rb") as file:
+                data = file.read(most + 1)
+    except (OSError, ToolFailed):
+        return None
+    return data if len(data) <= most else None
+
+
 def _names(path: str) -> list[str]:
     pure = PurePosixPath(path.strip())
     if pure.is_absolute():
