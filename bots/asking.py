@@ -16,17 +16,18 @@ from turnback.bots.questions import Questions
 from turnback.bots.replies import Reply
 from turnback.bots.words import printable
 from turnback.core.errors import NotFound
-from turnback.core.models import Account, Actor, ThreadId
+from turnback.core.models import Account, Actor, Gate, ThreadId
 from turnback.core.policy import TimeTravel
 from turnback.core.rewind import RewindService
 from turnback.core.steps.store import StepStore
 from turnback.core.threads.store import ThreadStore
 
 
-class Stopping(Protocol):
+class TurnControl(Protocol):
     """Turns, as far as a command touches them."""
 
     async def stop(self, actor: Actor, thread_id: ThreadId) -> bool: ...
+    async def decide(self, actor: Actor, thread_id: str, gate_id: str, approve: bool) -> Gate: ...
 
 
 class SigningIn(Protocol):
@@ -41,7 +42,7 @@ class App(Protocol):
     @property
     def rewind(self) -> RewindService: ...
     @property
-    def turns(self) -> Stopping: ...
+    def turns(self) -> TurnControl: ...
     @property
     def people(self) -> SigningIn: ...
     @property
@@ -62,11 +63,23 @@ class SettingsPort(Protocol):
         ...
 
 
+class Beside(Protocol):
+    """Opens a place beside the one where somebody asks (a topic, a thread), for a chat to go on in."""
+
+    async def __call__(self, title: str, first: str) -> Place | None:
+        """Open one, and say `first` there; None where that cannot be done now."""
+        ...
+
+
 class Links(Protocol):
     """Addresses of the web page."""
 
     def thread_url(self, thread_id: ThreadId) -> str:
         """Where a chat is on the page."""
+        ...
+
+    def steps_url(self, thread_id: ThreadId) -> str:
+        """Where a chat's steps are on the page."""
         ...
 
     def sign_in_url(self, link: str) -> str:
@@ -89,6 +102,7 @@ class Asked:
     place: Place
     found: ThreadId | None
     confirmed: bool = False
+    beside: Beside | None = None
 
     @property
     def thread_id(self) -> ThreadId:

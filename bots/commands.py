@@ -176,6 +176,14 @@ class Answer(Command):
     yes: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decide(Command):
+    """A press on a button of an approval's card; `gate` is the approval's id."""
+
+    gate: str
+    approve: bool
+
+
 # What else a line can be
 
 

@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import structlog
 
 from turnback.bots.acts import chats, going, keeping, looking
-from turnback.bots.asking import App, Asked, Links, SettingsPort
+from turnback.bots.asking import App, Asked, Beside, Links, SettingsPort
 from turnback.bots.commands import (
     Answer,
     Chats,
     Clear,
     Command,
     Compare,
+    Decide,
     Delete,
     ForkStep,
     Help,
@@ -65,6 +66,8 @@ from turnback.core.errors import (
 from turnback.core.models import Actor, ThreadId
 from turnback.core.policy import TimeTravel
 
+T = TypeVar("T")
+
 FILES_SHOWN = 30
 """Paths that a reply lists before it only counts."""
 
@@ -92,6 +95,7 @@ _ACTS: dict[type[Command], Callable[[Asked, Any], Awaitable[Reply]]] = {
     Chats: chats.chats,
     Switch: chats.switch,
     Stop: chats.stop,
+    Decide: chats.decide,
     Web: chats.web,
     Help: chats.help_,
 }
@@ -123,19 +127,42 @@ class Dispatch:
         self.places = Places(app.threads, app.rewind)
         self.questions = Questions(clock)
 
-    async def dispatch(self, actor: Actor, place: Place, command: Command | Unknown | Misused) -> Reply:
+    @property
+    def discards(self) -> bool:
+        """Whether a restore deletes what lies after it, and so asks before."""
+        return self._policy().on_restore == "discard"
+
+    async def dispatch(
+        self, actor: Actor, place: Place, command: Command | Unknown | Misused, *, beside: Beside | None = None
+    ) -> Reply:
         """Do what a command asks, or say why not. Never raises."""
         if isinstance(command, Unknown | Misused):
             return _not_understood(command)
-        try:
-            asked = await self._asked(actor, place)
+
+        async def act() -> Reply:
+            asked = replace(await self._asked(actor, place), beside=beside)
             if isinstance(command, Answer):
                 return await self._answer(asked, command)
             return await self._act(asked, command)
+
+        return await self.guarded(place, type(command).__name__, act)
+
+    async def ask_first(self, actor: Actor, place: Place, command: Command, text: str, yes: str, no: str) -> Reply:
+        """Ask before a command is done. Never raises."""
+
+        async def ask() -> Reply:
+            return (await self._asked(actor, place)).ask_first(command, text, yes, no)
+
+        return await self.guarded(place, type(command).__name__, ask)
+
+    async def guarded(self, place: Place, what: str, work: Callable[[], Awaitable[T]]) -> T | Reply:
+        """Do some work that answers people; what is refused or fails is said in words. Never raises."""
+        try:
+            return await work()
         except Refusal as refusal:
             return _in_words(refusal)
         except Exception:  # noqa: BLE001 - a bug must neither reach the chat as a traceback nor stop the adapter
-            return _bug(command, place)
+            return _bug(what, place)
 
     async def _asked(self, actor: Actor, place: Place) -> Asked:
         return Asked(
@@ -154,8 +181,9 @@ class Dispatch:
     async def _answer(self, asked: Asked, answer: Answer) -> Reply:
         question = self.questions.take(asked.actor, answer.token)
         if not answer.yes:
-            return Reply(text="Nothing was done.")
-        return await self._act(asked.once_confirmed(question.thread_id), question.command)
+            return Reply(text="Nothing was done.", replaces=True)
+        done = await self._act(asked.once_confirmed(question.thread_id), question.command)
+        return replace(done, replaces=done.stands_at is None)
 
     async def _act(self, asked: Asked, command: Command) -> Reply:
         try:
@@ -243,9 +271,9 @@ def _ambiguous(refusal: Refusal, candidates: list[dict[str, Any]]) -> Reply:
     return Reply(text="\n".join([refusal.detail, *lines]), buttons=buttons, error=refusal.code)
 
 
-def _bug(command: Command, place: Place) -> Reply:
+def _bug(what: str, place: Place) -> Reply:
     correlation = uuid4().hex[:8]
-    _log.exception("command failed", command=type(command).__name__, surface=place.surface.value, id=correlation)
+    _log.exception("command failed", command=what, surface=place.surface.value, id=correlation)
     return Reply(
         text=f"That went wrong, and nothing more was done. The log says why under {correlation}.", error="failed"
     )

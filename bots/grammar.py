@@ -19,6 +19,7 @@ from turnback.bots.commands import (
     Clear,
     Command,
     Compare,
+    Decide,
     Delete,
     ForkStep,
     Help,
@@ -47,6 +48,7 @@ from turnback.bots.commands import (
     usage_of,
 )
 from turnback.bots.words import plain, printable, words
+from turnback.core.models import ID
 
 _HEX = re.compile(r"[0-9a-f]{4,32}")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -75,7 +77,7 @@ def parse(text: str, *, names: Collection[str] = (), bang: bool = False, bare: b
         return NotForUs()
     args = line[1:] if "name" in map(plain, line[1:2]) else [word for word in line[1:] if word != "-"]
     parsed = _parse_word(first["word"], args)
-    if first["mark"] or isinstance(parsed, Command):
+    if first["mark"] or (isinstance(parsed, Command) and not (args and first["word"] in _TALKATIVE)):
         return parsed
     near_miss = first["word"] == "replay" and isinstance(parsed, Unknown) and parsed.nearest is not None
     return parsed if near_miss else NotACommand()
@@ -93,7 +95,7 @@ def read_step(word: str) -> str | None:
 def _is_marked(mark: str, word: str, *, bang: bool, bare: bool) -> bool:
     if mark == "/":
         return True
-    return word in _OURS and (bang if mark else bare)
+    return word in _OURS and word not in _INTERNAL and (bang if mark else bare)
 
 
 def _parse_word(word: str, args: list[str]) -> Parsed:
@@ -202,6 +204,13 @@ def _one_word(args: Sequence[str], what: str) -> str:
     return args[0]
 
 
+def _gate(args: Sequence[str]) -> str:
+    gate = plain(_one_word(args, "That"))
+    if not ID.fullmatch(gate):
+        raise _Misuse("That is no approval.")
+    return gate
+
+
 def _retention(args: list[str]) -> Command:
     if len(args) > 2:
         raise _Misuse("One key and one value.")
@@ -240,9 +249,14 @@ _INTERNAL: dict[str, _Reader] = {
     "confirm": lambda args: Answer(token=_one_word(args, "That"), yes=True),
     "decline": lambda args: Answer(token=_one_word(args, "That"), yes=False),
     "bringback": lambda args: Redo(only=_one_word(args, "That")),
+    "approve": lambda args: Decide(gate=_gate(args), approve=True),
+    "deny": lambda args: Decide(gate=_gate(args), approve=False),
     "lesson": lambda args: TellLesson(move=_one_word(args, "That")),
 }
 """Words that only our buttons send."""
+
+_TALKATIVE = frozenset({"help", "stop"})
+"""Words that take anything after them, and so begin talk, too, after a mention: "help me with this"."""
 
 _OURS: dict[str, _Reader] = {
     "replay": _replay,

@@ -20,6 +20,9 @@ PAGE = 20
 TREE_PAGE = 100
 """Steps on a page of a tree."""
 
+_TITLE, _CONTINUED = 90, 16
+"""Characters kept free on a page for its title, and at each turn for what says that it goes on."""
+
 _CALLS_SHOWN, _MESSAGES_SHOWN, _CHANGES_SHOWN = 6, 10, 12
 
 
@@ -40,32 +43,39 @@ def overview(listing: Listing, url: str | None) -> Reply:
     return Reply(text="\n".join(lines), buttons=(Button(label="List", command="/replay list"), *buttons))
 
 
-def steps_list(listing: Listing, page: int | None, now: datetime, budgets: Budgets) -> Reply:
-    """A page of the path. Page 1 is the oldest; without a page, the one with the head."""
+def steps_list(listing: Listing, page: int | None, now: datetime, budgets: Budgets, room: int | None = None) -> Reply:
+    """A page of the path. Page 1 is the oldest; without a page, the one with the head.
+
+    `room`: characters (UTF-16 units) that a page may have at most.
+    """
     footer = _footer(listing, budgets)
     if not listing.steps:
         return Reply(text="\n".join(["No steps are saved on this path.", *footer]))
-    pages = -(-len(listing.steps) // PAGE)
-    page = min(page or pages, pages)
-    shown = listing.steps[(page - 1) * PAGE : page * PAGE]
+    cut = _cut_into_pages(listing, PAGE, now, room and room - _width("\n".join(footer)))
+    pages = len(cut)
+    turned, page = page is not None, min(page or pages, pages)
+    shown = cut[page - 1]
     title = "Steps of this chat" + (f", page {page} of {pages}" if pages > 1 else "") + ", oldest first:"
     text = "\n".join([title, *_turn_lines(listing.turns, shown, now), "", *footer])
     select = Select(placeholder="Open a step", options=tuple(_option(view) for view in shown))
-    return Reply(text=text, buttons=_page_buttons(page, pages, "/replay list"), select=select)
+    return Reply(text=text, buttons=_page_buttons(page, pages, "/replay list"), select=select, replaces=turned)
 
 
-def tree(listing: Listing, page: int, now: datetime, budgets: Budgets) -> Reply:
+def tree(listing: Listing, page: int, now: datetime, budgets: Budgets, room: int | None = None) -> Reply:
     """All steps, with those that are set aside."""
     if not listing.steps:
         return Reply(text="No steps are saved here.")
-    pages = -(-len(listing.steps) // TREE_PAGE)
+    footer = _footer(listing, budgets, whole=True)
+    cut = _cut_into_pages(listing, TREE_PAGE, now, room and room - _width("\n".join(footer)))
+    pages = len(cut)
     page = min(page, pages)
-    shown = listing.steps[(page - 1) * TREE_PAGE : page * TREE_PAGE]
+    shown = cut[page - 1]
     title = "All steps of this chat" + (f", page {page} of {pages}" if pages > 1 else "") + " (↯ set aside, → here):"
     lines = [title, *_turn_lines(listing.turns, shown, now, aside=True)]
     return Reply(
-        text="\n".join([*lines, "", *_footer(listing, budgets, whole=True)]),
+        text="\n".join([*lines, "", *footer]),
         buttons=_page_buttons(page, pages, "/replay tree"),
+        replaces=True,
     )
 
 
@@ -106,6 +116,25 @@ def comparison(result: Mapping[str, Any], a: StepView, b: StepView | None) -> Re
     return Reply(text="\n".join(lines))
 
 
+def _cut_into_pages(listing: Listing, most: int, now: datetime, room: int | None) -> list[list[StepView]]:
+    """The steps in pages of at most `most`, each within `room`; a step that alone takes more has its own."""
+    headings = {turn.turn.turn_no: _width(_heading(turn, aside=True)) + _CONTINUED for turn in listing.turns}
+    pages: list[list[StepView]] = []
+    left, turn_no = 0, None
+    for view in listing.steps:
+        line = _width(step_line(view, now, aside=True)) + 1
+        heading = headings.get(view.step.turn_no, 0)
+        needed = line if view.step.turn_no == turn_no else line + heading
+        if not pages or len(pages[-1]) == most or (room is not None and needed > left):
+            pages.append([])
+            left = (room or 0) - _TITLE - line - heading
+        else:
+            left -= needed
+        pages[-1].append(view)
+        turn_no = view.step.turn_no
+    return pages
+
+
 def _turn_lines(
     turns: Sequence[TurnView], shown: Sequence[StepView], now: datetime, *, aside: bool = False
 ) -> list[str]:
@@ -115,12 +144,16 @@ def _turn_lines(
         steps = [view for view in turn.steps if view.step.id in wanted]
         if not steps:
             continue
-        mark = "↯ " if aside and not turn.on_path else ""
         continued = " (continued)" if steps[0].step.id != turn.steps[0].step.id else ""
-        summary = printable(turn.turn.summary, 80)
-        lines += ["", f"{mark}Turn {turn.turn.turn_index}{continued}" + (f": {summary}" if summary else "")]
+        lines += ["", _heading(turn, continued, aside=aside)]
         lines += [step_line(view, now, aside=aside) for view in steps]
     return lines
+
+
+def _heading(turn: TurnView, continued: str = "", *, aside: bool = False) -> str:
+    mark = "↯ " if aside and not turn.on_path else ""
+    summary = printable(turn.turn.summary, 80)
+    return f"{mark}Turn {turn.turn.turn_index}{continued}" + (f": {summary}" if summary else "")
 
 
 def _footer(listing: Listing, budgets: Budgets, *, whole: bool = False) -> list[str]:
@@ -221,6 +254,11 @@ def _files(files: Mapping[str, Sequence[str]] | None) -> list[str]:
 
 def _signed(value: float) -> str:
     return f"{value:+g}" if isinstance(value, float) else f"{value:+d}"
+
+
+def _width(text: str) -> int:
+    """How long a text is where that is counted in UTF-16 units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _capital(text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from turnback.bots.capabilities import HTTP, Capabilities
+from turnback.core.errors import Forbidden
+from turnback.core.locks import Locks
 from turnback.core.models import Actor, Surface, Thread, ThreadId
 from turnback.core.rewind import RewindService
 from turnback.core.threads.store import ThreadStore
@@ -30,6 +32,7 @@ class Places:
     def __init__(self, threads: ThreadStore, rewind: RewindService) -> None:
         self._threads = threads
         self._rewind = rewind
+        self._locks = Locks()
 
     async def find(self, place: Place) -> ThreadId | None:
         """The thread that a place talks into; None before its first message, or when it was deleted."""
@@ -39,13 +42,30 @@ class Places:
         return bound if bound is not None and await self._threads.find_thread(bound) is not None else None
 
     async def open(self, actor: Actor, place: Place, title: str | None = None) -> ThreadId:
-        """The same for a message: starts a thread where there is none."""
-        found = await self.find(place)
-        if found is not None:
-            return found
-        thread = await self._rewind.create_thread(actor, title, group=place.group)
-        await self.bind(place, thread)
-        return thread.id
+        """The same for a message: starts a thread where there is none, one though several write at once."""
+        async with self._locks.hold(f"{place.surface.value}:{place.key}"):
+            found = await self.find(place)
+            if found is not None:
+                return found
+            thread = await self._rewind.create_thread(actor, title, group=place.group)
+            await self.bind(place, thread)
+            return thread.id
+
+    async def enter(self, actor: Actor, place: Place) -> None:
+        """Somebody is let through to a group's place by its platform, and says something there: they take part.
+
+        Raises Forbidden where a chat that is somebody's own goes on in a group's place (a fork).
+        """
+        found = await self.find(place) if place.group and place.key is not None else None
+        thread = await self._threads.find_thread(found) if found is not None else None
+        if thread is None or actor.account == thread.owner:
+            return
+        if not thread.group:
+            if actor.admin:
+                return
+            raise Forbidden("The chat in this place is somebody's own. Only they can use it here.")
+        if actor.account not in await self._threads.participants(thread.id):
+            await self._threads.add_participant(thread.id, actor.account)
 
     async def bind(self, place: Place, thread: Thread) -> None:
         """Make a place talk into a thread from now on."""

@@ -3,13 +3,15 @@
 Phones make dashes long and quotes curly, pages paste invisible characters, Slack wraps whatever
 looks like a link. A command is read through `words`; ordinary chat text never is, so it stays as it
 was written. The other direction is what somebody wrote, made safe to be shown: `printable` inside our
-own lines, `harmless` on its own.
+own lines, `core.text.harmless` on its own.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+
+from turnback.core.text import harmless, visible
 
 OPENING = "\"'`´‘’‚‛“”„‟«»‹›「」『』<>()[]{}*"
 """What people put around an argument."""
@@ -55,11 +57,6 @@ def printable_lines(text: str, limit: int | None = None) -> str:
     return _cut("\n".join(lines).strip("\n"), limit)
 
 
-def harmless(text: str) -> str:
-    """`text` without what could steer a terminal or turn a line around; what joins letters and emoji stays."""
-    return "".join(c if c in "\n\t\u200c\u200d" else _shown(c) for c in text)
-
-
 def _cut(text: str, limit: int | None) -> str:
     return text if limit is None or len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
@@ -75,11 +72,4 @@ def _argument(part: str) -> str | None:
 
 def _visible(text: str) -> str:
     """Without all characters that nobody sees, but white space."""
-    return "".join(c if c.isspace() else _shown(c) for c in text if c not in _UNSEEN)
-
-
-def _shown(c: str) -> str:
-    category = unicodedata.category(c)
-    if category == "Cs":
-        return "\ufffd"
-    return "" if category in ("Cc", "Cf") else c
+    return "".join(c if c.isspace() else visible(c) for c in text if c not in _UNSEEN)

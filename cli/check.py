@@ -14,9 +14,11 @@ from pathlib import Path
 import typer
 
 from turnback import __version__
+from turnback.bots.platform import Down
 from turnback.cli.convert import agent_of
 from turnback.cli.options import Config, Data, Json, folder, settings
 from turnback.cli.output import Failed, show
+from turnback.cli.platforms import probes
 from turnback.config import Loaded
 from turnback.core.beside import noted
 from turnback.core.folder import STEPS_FILE, THREADS_FILE
@@ -33,6 +35,9 @@ EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)
 """A clock before this is wrong."""
 
 CLOCK_SLACK_SECONDS = 300
+
+PROBE_SECONDS = 15
+"""How long a platform may take to answer."""
 
 _ADVICE = {
     "damaged": {
@@ -75,6 +80,7 @@ def _checks(loaded: Loaded) -> Iterator[Check]:
     yield asyncio.run(_cleanup(data))
     yield _clock(data)
     yield _agent(loaded)
+    yield from asyncio.run(_platforms(loaded))
 
 
 def _folder(data: Path) -> Check:
@@ -134,6 +140,21 @@ def _agent(loaded: Loaded) -> Check:
         advice = 'install bubblewrap, or set agent.shell = "off"'
         return Check(name="agent", ok=False, detail=f"{kind}; no bubblewrap for the shell", advice=advice)
     return Check(name="agent", ok=True, detail=kind)
+
+
+async def _platforms(loaded: Loaded) -> list[Check]:
+    """Whether the platforms that the settings name let us in."""
+    found = []
+    for name, look in probes(loaded.settings):
+        try:
+            async with asyncio.timeout(PROBE_SECONDS):
+                found.append(Check(name=name, ok=True, detail=f"connects as {await look}"))
+        except Down as down:
+            found.append(Check(name=name, ok=False, detail="does not work", advice=str(down)))
+        except TimeoutError:
+            advice = "look at network and proxy"
+            found.append(Check(name=name, ok=False, detail=f"no answer in {PROBE_SECONDS} s", advice=advice))
+    return found
 
 
 def _then(found: Check) -> str:

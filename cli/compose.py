@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,14 +10,24 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
+from turnback.bots.desk import Desk
 from turnback.bots.dispatch import Dispatch, answer_command
+from turnback.bots.people import PlatformPeople
+from turnback.bots.platform import Adapter
+from turnback.bots.presenting import Presenter
 from turnback.cli.convert import access, agent_of, time_travel, with_page
 from turnback.cli.options import folder
+from turnback.cli.platforms import Hook, Platforms
 from turnback.config import LiveSettings, Loaded, Settings
 from turnback.core.policy import Access, TimeTravel
 from turnback.core.service import Turnback, open_service
 from turnback.web.app import create_app
 from turnback.web.guard import Site
+from turnback.web.parts import PlatformStatus
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 class Rules:
@@ -55,22 +65,47 @@ class Composed:
     live: LiveSettings
     rules: Rules
     site: Site
+    dispatch: Dispatch
+    clock: Callable[[], datetime]
 
-    def app(self) -> FastAPI:
-        """The web app over it."""
-        dispatch = Dispatch(
-            self.service,
-            policy=self.rules.time_travel,
-            links=self.site,
-            settings=self.live,
-        )
+    def app(
+        self,
+        hooks: Mapping[str, Hook] | None = None,
+        platforms: Callable[[], Sequence[PlatformStatus]] = lambda: (),
+    ) -> FastAPI:
+        """The web app over it; `hooks` and `platforms` as in `create_app`."""
         return create_app(
-            self.service, settings=self.live, commands=answer_command(self.service, dispatch), site=self.site
+            self.service,
+            settings=self.live,
+            commands=answer_command(self.service, self.dispatch),
+            site=self.site,
+            hooks=hooks,
+            platforms=platforms,
         )
+
+    def platforms(self, adapters: Sequence[Adapter]) -> Platforms:
+        """The chat layer over it, with these adapters."""
+        presenter = Presenter(self.service, clock=self.clock)
+        desk = Desk(
+            self.service,
+            self.dispatch,
+            people=PlatformPeople(
+                self.service,
+                admins=lambda: self.live.settings.access.admins,
+                allow=lambda: self.live.settings.access.allow,
+                clock=self.clock,
+            ),
+            presenter=presenter,
+            after_restore=lambda: self.live.settings.chat.after_restore,
+            clock=self.clock,
+        )
+        return Platforms(service=self.service, desk=desk, presenter=presenter, adapters=tuple(adapters))
 
 
 @asynccontextmanager
-async def running(loaded: Loaded, *, maintain: bool = True) -> AsyncIterator[Composed]:
+async def running(
+    loaded: Loaded, *, maintain: bool = True, clock: Callable[[], datetime] = _utc_now
+) -> AsyncIterator[Composed]:
     """Open everything that the settings name. `maintain`: with the daily clean-up."""
     loaded = await with_page(loaded)
     settings = loaded.settings
@@ -85,11 +120,13 @@ async def running(loaded: Loaded, *, maintain: bool = True) -> AsyncIterator[Com
         approval_timeout=settings.agent.approval_timeout,
         durability=settings.storage.durability,
         maintain=maintain,
+        clock=clock,
     ) as service:
-        live = LiveSettings(loaded, service.threads, lambda: datetime.now(UTC))
+        live = LiveSettings(loaded, service.threads, clock)
         rules.follow(live)
         for name in settings.access.admins:
             if ":" not in name:  # the others are platform users, made admins when they write
                 await service.people.ensure_account(name, admin=True)
         site = Site(host=settings.web.host, port=settings.web.port, public_url=settings.web.public_url)
-        yield Composed(service=service, live=live, rules=rules, site=site)
+        dispatch = Dispatch(service, policy=rules.time_travel, links=site, settings=live, clock=clock)
+        yield Composed(service=service, live=live, rules=rules, site=site, dispatch=dispatch, clock=clock)

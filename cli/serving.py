@@ -16,6 +16,7 @@ from turnback.cli.compose import running
 from turnback.cli.convert import OPERATOR, bracketed, local_url
 from turnback.cli.options import folder
 from turnback.cli.output import fail
+from turnback.cli.platforms import configure
 from turnback.cli.server_file import Server, announced
 from turnback.config import Loaded
 from turnback.core.collector import settle_collector
@@ -36,6 +37,8 @@ async def serve(loaded: Loaded, *, demo: bool) -> None:
     stop = _stop_on_signals()
     async with AsyncExitStack() as stack:
         composed = await stack.enter_async_context(running(loaded))
+        configured = configure(composed.live.settings, composed.service)
+        platforms = await stack.enter_async_context(composed.platforms(configured.adapters))
         token = await stack.enter_async_context(_server_token(composed.service))
         link = await _demo_link(composed.service.people) if demo else None
         web = composed.live.settings.web
@@ -50,11 +53,18 @@ async def serve(loaded: Loaded, *, demo: bool) -> None:
                 sys.stdout.flush()
 
         try:
-            await serve_web(composed.app(), host=web.host, port=web.port, on_listening=on_listening, stop=stop)
+            await serve_web(
+                composed.app(configured.hooks, platforms.statuses),
+                host=web.host,
+                port=web.port,
+                on_listening=on_listening,
+                stop=stop,
+            )
         except OSError as error:
             fail(f"cannot listen on {web.host} port {web.port}: {error.strerror}; choose another --port")
         _stop_on_signals()  # a second signal does not break the closing
         _cut_short()
+        await platforms.finish()
         _log.info("ending")
     _log.info("ended")
 

@@ -22,7 +22,10 @@ HIDDEN = "(hidden)"
 NOT_YET = frozenset({"storage.url"})
 """Keys whose feature is not built yet, beside the whole sections below: refused when set."""
 
-SECTIONS_NOT_YET = frozenset({"telegram", "discord", "slack"})
+SECTIONS_NOT_YET = frozenset({"discord", "slack"})
+
+BUILT_IN_AGENTS = ("demo", "pydantic-ai")
+"""Agents that can be named beside `module:attribute`."""
 
 _TRUE, _FALSE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
@@ -81,6 +84,13 @@ class Key:
         if self.secret:
             return HIDDEN
         return _without_password(value)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it may be; empty where it is no choice."""
+        if str(self) == "agent.kind":
+            return BUILT_IN_AGENTS
+        return tuple(map(str, get_args(self.type))) if get_origin(self.type) is Literal else ()
 
     def allowed(self) -> str:
         """What it may hold, in words."""

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
-from turnback.config.keys import KEYS, Key, nearest
-from turnback.config.loading import Loaded, SettingsError
+from turnback.config.forms import FormField, kind_of
+from turnback.config.keys import HIDDEN, KEYS, Key, nearest
+from turnback.config.loading import Loaded, SettingsError, variable_of
 from turnback.config.sections import Settings
 from turnback.core.errors import Forbidden, InvalidRequest, Refusal
 from turnback.core.models import Action, Actor, AuditEntry, Outcome
@@ -21,7 +22,7 @@ LIVE_SECTIONS = frozenset({"time_travel", "access", "chat"})
 """Sections that are read anew at each use."""
 
 FILE_ONLY = frozenset({"storage.path", "storage.url", "storage.durability", "agent.shell"})
-"""What the page may not change: where its own data lies, and whether the agent gets a shell. Nor secrets."""
+"""What the page may not change: where its own data lies, and whether the agent gets a shell."""
 
 
 class SettingsStore(Protocol):
@@ -58,6 +59,31 @@ class LiveSettings:
         """One per key: key, value, running, source, default, restart_needed, help."""
         return [self._row(key) for key in KEYS.values()]
 
+    def fields(self) -> list[FormField]:
+        """One per key, as a form shows it."""
+        return [self._form_field(key) for key in KEYS.values()]
+
+    def read(self, name: str, text: str) -> Any:
+        """What a person who typed `text` for a key means; text that means nothing stays as it is."""
+        return _get_key(name).read(text)
+
+    def problems(self, actor: Actor, changes: Mapping[str, Any]) -> dict[str, str]:
+        """Why `change` would refuse these changes, by key; empty if it would not."""
+        found = {}
+        for name, value in changes.items():
+            try:
+                self._check_settable(_get_key(name), value)
+            except InvalidRequest as refusal:
+                found[name] = refusal.detail
+        try:
+            self._merged(changes)
+        except SettingsError as error:
+            # A key that was not changed can be in the way, too: an agent that needs a model.
+            found |= {name: words for name, words in error.by_key.items() if name not in found}
+        if changes and not actor.admin:
+            return dict.fromkeys(changes, Forbidden().detail)
+        return found
+
     async def change(self, actor: Actor, changes: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Set keys from now on; None takes the page's own value back. All or nothing; answers the rows changed.
 
@@ -84,26 +110,58 @@ class LiveSettings:
             raise Forbidden("Only an admin may change settings.")
         if not changes:
             raise InvalidRequest("Name at least one setting to change.")
-        overrides = dict(self._overrides)
         for name, value in changes.items():
             self._check_settable(_get_key(name), value)
-            if value is None:
-                overrides.pop(name, None)
-            else:
-                overrides[name] = value
         try:
-            return overrides, self._loaded.with_page(overrides)
+            return self._merged(changes)
         except SettingsError as error:
             raise InvalidRequest("; ".join(line.removeprefix("page: ") for line in error.lines)) from None
 
+    def _merged(self, changes: Mapping[str, Any]) -> tuple[dict[str, Any], Loaded]:
+        overrides = {**self._overrides, **changes}
+        overrides = {name: value for name, value in overrides.items() if value is not None}
+        return overrides, self._loaded.with_page(overrides)
+
     def _check_settable(self, key: Key, value: Any) -> None:
-        if key.secret or str(key) in FILE_ONLY or not key.built:
-            raise InvalidRequest(f"{key} can be set in the settings file and the environment only.")
+        locked = self._never_here(key) or (self._overridden(key) if value is not None else None)
+        if locked:
+            raise InvalidRequest(locked)
+        if key.secret and value == HIDDEN:
+            raise InvalidRequest(f"{key}: that is what is shown instead of a secret, not one.")
         if str(key) == "agent.kind" and isinstance(value, str) and ":" in value:
             raise InvalidRequest("An agent of your own (module:attribute) can be named in the settings file only.")
+
+    @staticmethod
+    def _never_here(key: Key) -> str | None:
+        """Why the page may never set a key."""
+        if str(key) in FILE_ONLY:
+            return f"{key} can be set in the settings file and the environment only."
+        return None if key.built else f"{key} is not in this version yet."
+
+    def _overridden(self, key: Key) -> str | None:
+        """Why the page cannot set a key now."""
         source = self._loaded.source(str(key))
-        if source in ("environment", "command line") and value is not None:
-            raise InvalidRequest(f"{key} is set by the {source}, which wins over the page.")
+        if source in ("environment", "command line"):
+            return f"{key} is set by the {source}, which wins over the page."
+        return None
+
+    def _form_field(self, key: Key) -> FormField:
+        row = self._row(key)
+        return FormField(
+            key=str(key),
+            kind=kind_of(key),
+            value=row["value"],
+            running=row["running"],
+            default=row["default"],
+            source=row["source"],
+            choices=key.choices,
+            allowed=key.allowed(),
+            help=key.help,
+            live=key.section in LIVE_SECTIONS,
+            restart_needed=row["restart_needed"],
+            locked=self._never_here(key) or self._overridden(key),
+            variable=variable_of(str(key)),
+        )
 
     def _row(self, key: Key) -> dict[str, Any]:
         value = self._loaded.value(str(key))

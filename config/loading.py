@@ -28,10 +28,11 @@ _SECTIONS_WITH_SECRETS = frozenset(key.section for key in KEYS.values() if key.s
 
 
 class SettingsError(Exception):
-    """Settings that cannot be used; `lines` says what is wrong, one line each."""
+    """Settings that cannot be used; `lines` says what is wrong, one line each; `by_key` for the form."""
 
-    def __init__(self, lines: Sequence[str]) -> None:
+    def __init__(self, lines: Sequence[str], by_key: Mapping[str, str] | None = None) -> None:
         self.lines = tuple(lines)
+        self.by_key = dict(by_key or {})
         super().__init__("\n".join(lines))
 
 
@@ -78,6 +79,11 @@ def load(
         ("file", _file(file) if file else {}),
     )
     return Loaded(settings=_validate(layers, file), file=file, layers=layers)
+
+
+def variable_of(key: str) -> str:
+    """The environment variable that sets a key."""
+    return PREFIX + key.replace(".", "__").upper()
 
 
 def nested(flat: Mapping[str, Any]) -> Layer:
@@ -157,15 +163,17 @@ def _validate(layers: Sequence[tuple[str, Layer]], file: Path | None) -> Setting
         settings = Layered()
     except ValidationError as error:
         # One line per key: a list's bad items are one bad value.
-        raise SettingsError(list(dict.fromkeys(_bad(e["loc"], layers, file) for e in error.errors()))) from None
-    if lines := _refused(settings, layers, file):
-        raise SettingsError(lines)
+        bad = {f"{e['loc'][0]}.{e['loc'][1]}": _bad(e["loc"], layers, file) for e in error.errors()}
+        raise SettingsError(list(bad.values()), {key: f"It must be {KEYS[key].allowed()}." for key in bad}) from None
+    if refused := _refused(settings):
+        lines = [f"{_place(_source(layers, key) or 'default', file, key)}: {why}" for key, why in refused]
+        raise SettingsError(lines, dict(refused))
     return settings
 
 
 def _place(source: str, file: Path | None, key: str) -> str:
     if source == "environment":
-        return f"environment {PREFIX}{key.replace('.', '__').upper()}"
+        return f"environment {variable_of(key)}"
     return str(file) if source == "file" else source
 
 
@@ -191,20 +199,19 @@ def _bad(loc: tuple[int | str, ...], layers: Sequence[tuple[str, Layer]], file: 
     return f"{_place(source, file, str(key))}: {key} = {shown} is not allowed; it must be {key.allowed()}"
 
 
-def _refused(settings: Settings, layers: Sequence[tuple[str, Layer]], file: Path | None) -> list[str]:
-    """Keys that are valid but belong to a feature that this version does not have, or miss another."""
-    lines = []
-    for name, key in KEYS.items():
-        source = _source(layers, name)
-        if source and not key.built and _is_set(getattr(getattr(settings, key.section), key.name)):
-            lines.append(f"{_place(source, file, name)}: {name} is set, but this version has no such feature yet")
+def _refused(settings: Settings) -> list[tuple[str, str]]:
+    """Keys that are valid but belong to a feature that this version does not have, or miss another; and why."""
+    found = [
+        (name, f"{name} is set, but this version has no such feature yet")
+        for name, key in KEYS.items()
+        if not key.built and _is_set(getattr(getattr(settings, key.section), key.name))
+    ]
     if settings.agent.kind == "langgraph":
-        place = _place(_source(layers, "agent.kind") or "default", file, "agent.kind")
-        lines.append(f"{place}: agent.kind = 'langgraph' is not in this version yet; {KEYS['agent.kind'].allowed()} is")
+        allowed = KEYS["agent.kind"].allowed()
+        found.append(("agent.kind", f"agent.kind = 'langgraph' is not in this version yet; {allowed} is"))
     if settings.agent.kind == "pydantic-ai" and settings.agent.model is None:
-        place = _place(_source(layers, "agent.kind") or "default", file, "agent.kind")
-        lines.append(f"{place}: agent.kind = 'pydantic-ai' needs agent.model, the name of a model")
-    return lines
+        found.append(("agent.kind", "agent.kind = 'pydantic-ai' needs agent.model, the name of a model"))
+    return found
 
 
 def _is_set(value: Any) -> bool:

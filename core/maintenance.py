@@ -8,9 +8,10 @@ restart neither drops a run nor doubles it.
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -54,6 +55,7 @@ THREADS_ALERT = "threads_unavailable"
 
 LAST_SUCCESS = "cleanup.last_success"
 LAST_RETENTION = "cleanup.retention_days"
+LAST_RESULT = "cleanup.result"
 LAST_TRY = "threads.tried"
 
 Compaction = Literal["not needed", "done", "skipped: a turn is running", "skipped: disk space is short"]
@@ -111,6 +113,8 @@ class Maintenance:
         self._disk_free = disk_free
         self._started = clock()
         self._running = asyncio.Lock()
+        self._under_way: asyncio.Task[Cleanup] | None = None
+        self._deleted: int | None = None
         self._scheduler: Any = None
 
     def start(self) -> None:
@@ -139,6 +143,9 @@ class Maintenance:
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=False)
             self._scheduler = None
+        if self._under_way is not None:
+            self._under_way.cancel()
+            await asyncio.wait([self._under_way])
 
     async def look(self) -> Cleanup | None:
         """See to both stores, and run if it is due and wanted."""
@@ -152,8 +159,7 @@ class Maintenance:
         try:
             return await self.run()
         except StoreUnavailable as refusal:
-            self._metrics.cleanups.labels("failed").inc()
-            self._alerts.sound("cleanup_failed", f"The clean-up could not run: {refusal.detail}")
+            self._failed(refusal.detail)
             return None
 
     async def look_at_threads(self) -> None:
@@ -213,6 +219,26 @@ class Maintenance:
         kept = await self._threads.note(LAST_SUCCESS)
         return datetime.fromisoformat(kept) if kept else None
 
+    async def last_result(self) -> Cleanup | None:
+        """What that run did."""
+        kept = await self._threads.note(LAST_RESULT)
+        if kept is None:
+            return None
+        result = json.loads(kept)
+        return Cleanup(**{**result, "before": datetime.fromisoformat(result["before"])})
+
+    async def next_due(self) -> datetime | None:
+        """From when on a run is due; None while the daily clean-up is off."""
+        if not self._policy().auto_maintain:
+            return None
+        last, now, first = await self.last_success(), self._clock(), self._started + AFTER_START
+        return first if last is None or last > now else max(first, last + BETWEEN)
+
+    @property
+    def deleted_so_far(self) -> int | None:
+        """How many steps the run that is under way has deleted; None while there is none."""
+        return self._deleted
+
     async def count(self, retention_days: int | None = None) -> Cleanup:
         """What a run would delete now, with this retention or the one in force."""
         before = self._before(retention_days)
@@ -222,18 +248,41 @@ class Maintenance:
     async def run(self) -> Cleanup:
         """Delete what is too old, compact, and count again. Raises StoreUnavailable."""
         async with self._running:
-            days = self._policy().retention_days
-            await self._announce(days)
-            before = self._before(days)
-            deleted, touched, kept = await self._expire(before)
-            for thread_id in touched:
-                await self._threads.sweep(thread_id, [step.at for step in await self._steps.rows(thread_id)])
-            await self._threads.drop_stale(self._clock() - STALE_AFTER)
-            await self._count_again(before, kept)
-            compaction, freed = await self._compact()
-            await self._threads.set_note(LAST_SUCCESS, self._clock().isoformat())
-            await self._threads.set_note(LAST_RETENTION, str(days))
+            try:
+                return await self._run()
+            finally:
+                self._deleted = None
+
+    def run_now(self) -> asyncio.Task[Cleanup]:
+        """The same in the background, alone; the operator is told if it fails and nobody waits for it."""
+        if self._under_way is None or self._under_way.done():
+            self._under_way = asyncio.create_task(self.run(), name="clean-up")
+            self._under_way.add_done_callback(self._run_ended)
+        return self._under_way
+
+    def _run_ended(self, task: asyncio.Task[Cleanup]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, StoreUnavailable):
+            self._failed(error.detail)
+        elif error is not None:
+            _log.error("clean-up failed", exc_info=error)
+            self._failed(f"{type(error).__name__}; see the log.")
+
+    async def _run(self) -> Cleanup:
+        self._deleted = 0
+        days = self._policy().retention_days
+        await self._announce(days)
+        before = self._before(days)
+        deleted, touched, kept = await self._expire(before)
+        for thread_id in touched:
+            await self._threads.sweep(thread_id, [step.at for step in await self._steps.rows(thread_id)])
+        await self._threads.drop_stale(self._clock() - STALE_AFTER)
+        await self._count_again(before, kept)
+        compaction, freed = await self._compact()
         done = Cleanup(before=before, steps=deleted, threads=len(touched), compaction=compaction, freed_bytes=freed)
+        await self._threads.set_note(LAST_RESULT, json.dumps({**asdict(done), "before": before.isoformat()}))
+        await self._threads.set_note(LAST_SUCCESS, self._clock().isoformat())
+        await self._threads.set_note(LAST_RETENTION, str(days))
         self._report(done)
         return done
 
@@ -261,7 +310,7 @@ class Maintenance:
             running = {turn.thread_id for turn in await self._threads.running()}
             kept |= running
             gone = await self._steps.expire(before, keep=running, limit=BATCH)
-            deleted += len(gone)
+            self._deleted = deleted = deleted + len(gone)
             touched |= {thread_id for thread_id, _ in gone}
             if not gone:
                 return deleted, touched, kept
@@ -309,6 +358,10 @@ class Maintenance:
             compaction=done.compaction,
             freed_bytes=done.freed_bytes,
         )
+
+    def _failed(self, why: str) -> None:
+        self._metrics.cleanups.labels("failed").inc()
+        self._alerts.sound("cleanup_failed", f"The clean-up could not run: {why}")
 
     def _job_failed(self, event: JobEvent) -> None:
         self._metrics.cleanups.labels("failed").inc()

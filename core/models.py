@@ -322,7 +322,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """One line of the audit trail: append-only, outlives the thread, holds no message text."""
+    """One line of the audit trail: append-only, outlives the thread, holds no message text.
+
+    `code`: why it was refused or failed; of a change that an admin made also what was changed. `n` is the
+    line's number in the trail, 0 before it is written.
+    """
 
     at: datetime
     account: AccountId | None
@@ -334,6 +338,7 @@ class AuditEntry:
     head_before: str | None = None
     outcome: Outcome = Outcome.DONE
     code: str | None = None
+    n: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,17 +104,17 @@ class People:
             return Link(state=LinkState.USED, account=account)
         return Link(state=LinkState.EXPIRED if self._expired(row) else LinkState.GOOD, account=account)
 
-    async def use_link(self, secret: str) -> str | None:
+    async def use_link(self, secret: str, label: str = "") -> str | None:
         """Use a sign-in link up; answers the secret of the new session, None if the link is not good (any more).
 
-        Of two that use it at the same moment one gets a session. Both are audited.
+        Of two that use it at the same moment one gets a session. Both are audited. `label` says which browser.
         """
         link = await self.peek_link(secret)
         if link.account is None:
             return None
         good = link.state is LinkState.GOOD and await self._threads.use_secret(_digest(secret), self._clock())
         await self._audit_login(link.account, None if good else link.state)
-        return await self.create_session(link.account) if good else None
+        return await self.create_session(link.account, label) if good else None
 
     async def use_link_for(self, secret: str, account: Account) -> bool:
         """Use a sign-in link up to join its account to `account`, who is signed in; False if it is not good.
@@ -133,6 +133,10 @@ class People:
     async def end_session(self, session: str) -> bool:
         """Sign a browser out; False if it was not signed in."""
         return await self._threads.drop_secret(_digest(session))
+
+    def digest_of(self, secret: str) -> str:
+        """How a secret is known here, to find it among those of `sessions`."""
+        return _digest(secret)
 
     async def sessions(self, account: Account) -> Sequence[Secret]:
         """The browsers where an account is signed in."""

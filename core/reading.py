@@ -28,6 +28,7 @@ from turnback.core.policy import Access, Right, may, who_may
 from turnback.core.state import compare as comparing
 from turnback.core.state import messages
 from turnback.core.steps.store import StepStore, Usage
+from turnback.core.threads.ledger import AuditFilter
 from turnback.core.threads.store import ThreadStore, ThreadView
 from turnback.core.views import Placed, group_by_turn, turn_index_on, turns_on
 
@@ -134,11 +135,24 @@ class Reading:
         """What the agent was asked to remember here."""
         return await self._threads.facts((await self.thread(actor, thread_id)).id)
 
-    async def audit_trail(self, actor: Actor, thread_id: str | None = None, limit: int = 100) -> Sequence[AuditEntry]:
+    async def audit_trail(
+        self,
+        actor: Actor,
+        thread_id: str | None = None,
+        limit: int = 100,
+        *,
+        wanted: AuditFilter = AuditFilter(),
+        before: int | None = None,
+    ) -> Sequence[AuditEntry]:
         """Who did what, newest first; for admins, since it outlives threads and their owners."""
-        if not actor.admin:
-            raise Forbidden("Only an admin may read the audit trail.")
-        return await self._threads.audit_trail(thread_id=ThreadId(thread_id) if thread_id else None, limit=limit)
+        _check_auditor(actor)
+        thread = ThreadId(thread_id) if thread_id else None
+        return await self._threads.audit_trail(thread_id=thread, wanted=wanted, before=before, limit=limit)
+
+    async def audit_count(self, actor: Actor, wanted: AuditFilter) -> int:
+        """How many lines of it are wanted."""
+        _check_auditor(actor)
+        return await self._threads.audit_count(wanted)
 
     async def readers(self, thread: Thread) -> frozenset[AccountId]:
         """Who sees what happens in a thread."""
@@ -229,3 +243,8 @@ class Reading:
         if state is None:
             raise NotFound(JUST_REMOVED)
         return state
+
+
+def _check_auditor(actor: Actor) -> None:
+    if not actor.admin:
+        raise Forbidden("Only an admin may read the audit trail.")

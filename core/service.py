@@ -25,6 +25,7 @@ from turnback.core import shapes
 from turnback.core.agents.load import load_agent
 from turnback.core.agents.protocol import Agent
 from turnback.core.alerts import Alerts
+from turnback.core.directory import Directory
 from turnback.core.events import Events
 from turnback.core.folder import STEPS_FILE, THREADS_FILE, WORKSPACES, claimed
 from turnback.core.followups import FollowUps
@@ -62,6 +63,7 @@ class Turnback:
     rewind: RewindService
     turns: Turns
     people: People
+    directory: Directory
     events: Events
     metrics: Metrics
     alerts: Alerts
@@ -119,7 +121,7 @@ async def open_service(
         stack.push_async_callback(_within, "turns", service.turns.close)
         if maintain:
             service.maintenance.start()
-            stack.push_async_callback(_within, "maintenance", service.maintenance.close)
+        stack.push_async_callback(_within, "maintenance", service.maintenance.close)
         yield service
 
 
@@ -179,13 +181,15 @@ def _compose(ground: _Ground) -> Turnback:
     )
     common.recorder.announce = _Announcer(ground.threads, rewind, events, common.follow_ups)
     common.recorder.trouble = common.follow_ups.trouble = maintenance.store_failed
+    people = People(ground.threads, clock=ground.clock, new_id=ground.new_id)
     return Turnback(
         threads=ground.threads,
         steps=ground.steps,
         recorder=common.recorder,
         rewind=rewind,
         turns=turns,
-        people=People(ground.threads, clock=ground.clock, new_id=ground.new_id),
+        people=people,
+        directory=Directory(ground.threads, people, ground.clock),
         events=events,
         metrics=metrics,
         alerts=alerts,

@@ -1,16 +1,16 @@
-"""Between chats, and the rest: chats, switch, stop, web, help."""
+"""Between chats, and the rest: chats, switch, stop, approvals, web, help."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from turnback.bots.asking import Asked
-from turnback.bots.commands import CATALOGUE, STEP, Chats, Help, Stop, Switch, Web
+from turnback.bots.commands import CATALOGUE, STEP, Chats, Decide, Help, Stop, Switch, Web
 from turnback.bots.replies import Button, Option, Reply, Select
 from turnback.bots.telling import age, telling_apart
 from turnback.bots.words import printable
 from turnback.core.errors import InvalidRequest, NotFound, Unauthorized
-from turnback.core.models import Thread
+from turnback.core.models import GateId, Thread
 from turnback.core.policy import Right
 
 PAGE = 20
@@ -35,6 +35,7 @@ async def chats(asked: Asked, command: Chats) -> Reply:
         buttons=buttons,
         select=Select(placeholder="Switch to", options=options),
         private=True,
+        replaces=True,
     )
 
 
@@ -62,6 +63,15 @@ async def stop(asked: Asked, command: Stop) -> Reply:
     del command
     stopped = await asked.app.turns.stop(asked.actor, asked.thread_id)
     return Reply(text=f"Stopped{asked.by}." if stopped else "Nothing is running.")
+
+
+async def decide(asked: Asked, command: Decide) -> Reply:
+    """Approve and Deny, under an approval's card. Whoever presses is asked for their right anew."""
+    gate = await asked.app.threads.find_gate(GateId(command.gate))
+    if gate is None:
+        raise NotFound("There is no such approval any more.")
+    await asked.app.turns.decide(asked.actor, gate.thread_id, gate.id, command.approve)
+    return Reply(text=f"{'Approved' if command.approve else 'Denied'}{asked.by}: {printable(gate.tool, 40)}.")
 
 
 async def web(asked: Asked, command: Web) -> Reply:

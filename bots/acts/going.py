@@ -6,6 +6,7 @@ from turnback.bots.asking import Asked
 from turnback.bots.commands import ForkStep, Name, Redo, Reset, Restore, TellLesson, Undo
 from turnback.bots.replies import Button, Reply
 from turnback.bots.telling import effects_text, head_id, stands, where_and_id
+from turnback.bots.words import printable
 from turnback.core.answers import Fork, Rewound
 from turnback.core.errors import InvalidRequest
 from turnback.core.text import counted
@@ -61,8 +62,8 @@ async def fork(asked: Asked, command: ForkStep) -> Reply:
     """`/fork [STEP] [here]`."""
     made = await asked.app.rewind.fork(asked.actor, asked.thread_id, command.step)
     lines = [_forked(made)]
-    if command.here and not asked.place.can.side_places:
-        lines.append("This place cannot hold a second chat beside this one, so it was not opened here.")
+    if command.here:
+        lines.append(await _open_beside(asked, made))
     buttons = [Button(label="Open", url=asked.links.thread_url(made.thread.id))] if asked.links else []
     if not asked.place.group:
         buttons.append(Button(label="Continue here", command=f"/switch {made.thread.id}"))
@@ -78,6 +79,20 @@ async def name(asked: Asked, command: Name) -> Reply:
         return Reply(text=f"{where_and_id(view.step).capitalize()} has no name any more.")
     label = view.step.label or command.label
     return Reply(text=f"{where_and_id(view.step).capitalize()} is now ★ {label}: /replay @{label} goes back to it.")
+
+
+async def _open_beside(asked: Asked, made: Fork) -> str:
+    title = printable(made.thread.title, 60)
+    spot = where_and_id(made.root.step).rpartition(" ")[0] if made.root else "that step"
+    place = None
+    if asked.beside is not None and asked.place.can.side_places:
+        place = await asked.beside(
+            title, f"This goes on from {spot}. What you write here stays apart from the original."
+        )
+    if place is None:
+        return "This place cannot hold a second chat beside this one, so it was not opened here."
+    await asked.places.bind(place, made.thread)
+    return f"It goes on beside this one, in “{title}”."
 
 
 def _forked(made: Fork) -> str:

@@ -14,20 +14,20 @@ async def overview(asked: Asked, command: Overview) -> Reply:
     if command.step is not None:
         return await show(asked, Show(step=command.step))
     steps = await asked.app.rewind.list_steps(asked.actor, asked.thread_id)
-    url = asked.links.thread_url(asked.thread_id) if asked.links else None
+    url = asked.links.steps_url(asked.thread_id) if asked.links else None
     return listing.overview(steps, url)
 
 
 async def list_steps(asked: Asked, command: ListSteps) -> Reply:
     """`/replay list`."""
     steps = await asked.app.rewind.list_steps(asked.actor, asked.thread_id)
-    return listing.steps_list(steps, command.page, asked.now, asked.policy.budgets)
+    return listing.steps_list(steps, command.page, asked.now, asked.policy.budgets, asked.place.can.max_text)
 
 
 async def tree(asked: Asked, command: Tree) -> Reply:
     """`/replay tree`."""
     steps = await asked.app.rewind.list_steps(asked.actor, asked.thread_id, everything=True)
-    return listing.tree(steps, command.page, asked.now, asked.policy.budgets)
+    return listing.tree(steps, command.page, asked.now, asked.policy.budgets, asked.place.can.max_text)
 
 
 async def show(asked: Asked, command: Show) -> Reply:

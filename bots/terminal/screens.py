@@ -1,6 +1,6 @@
 """Where the terminal's output goes: plain lines for scripts, or styled lines above a live prompt.
 
-Whatever is shown passes through `words.harmless`: neither a model's answer nor a title can move the cursor.
+Whatever is shown passes through `core.text.harmless`: neither a model's answer nor a title can move the cursor.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from turnback.bots.words import harmless
+from turnback.core.text import harmless
 
 
 class Kind(StrEnum):

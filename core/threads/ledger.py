@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from turnback.core.models import AuditEntry, Surface, ThreadId
+from turnback.core.models import Action, AuditEntry, Outcome, Surface, ThreadId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +19,24 @@ class Claim:
     payload: Mapping[str, Any]
     started: bool
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilter:
+    """Which lines of the audit trail are wanted; what is None does not matter.
+
+    `actor` is part of the name or identity that somebody acted under, or of their account's name; `chat` the
+    beginning of a thread's id, or part of its title. Case does not matter to either, in ASCII letters at
+    least. `since` is included, `until` is not.
+    """
+
+    actor: str | None = None
+    chat: str | None = None
+    surface: Surface | None = None
+    action: Action | None = None
+    outcome: Outcome | None = None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 class Ledger(Protocol):
@@ -38,8 +56,19 @@ class Ledger(Protocol):
         ...
 
     async def audit(self, entry: AuditEntry) -> None: ...
-    async def audit_trail(self, *, thread_id: ThreadId | None = None, limit: int = 100) -> Sequence[AuditEntry]:
-        """Newest first."""
+    async def audit_trail(
+        self,
+        *,
+        thread_id: ThreadId | None = None,
+        wanted: AuditFilter = AuditFilter(),
+        before: int | None = None,
+        limit: int = 100,
+    ) -> Sequence[AuditEntry]:
+        """Newest first; with `before` only lines of a smaller number, so that the last line's leads to the next."""
+        ...
+
+    async def audit_count(self, wanted: AuditFilter) -> int:
+        """How many lines are wanted."""
         ...
 
     async def settings(self) -> Mapping[str, Any]:

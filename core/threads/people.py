@@ -73,8 +73,9 @@ def find_identity(db: sqlite3.Connection, surface: Surface, user_key: str) -> Id
     return None if row is None else identity_of(row)
 
 
-def identities(db: sqlite3.Connection, account_id: AccountId) -> list[Identity]:
-    found = db.execute(f"SELECT {IDENTITY} FROM identity WHERE account = ? ORDER BY surface, user_key", (account_id,))
+def identities(db: sqlite3.Connection, account_id: AccountId | None) -> list[Identity]:
+    where, given = ("", ()) if account_id is None else ("WHERE account = ?", (account_id,))
+    found = db.execute(f"SELECT {IDENTITY} FROM identity {where} ORDER BY surface, user_key", given)
     return [identity_of(row) for row in found]
 
 

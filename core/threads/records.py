@@ -5,6 +5,7 @@ All functions run inside the caller's transaction.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -12,9 +13,9 @@ from typing import Any
 
 from turnback.core.models import AuditEntry, Surface, ThreadId
 from turnback.core.text import well_formed
-from turnback.core.threads.ledger import Claim
+from turnback.core.threads.ledger import AuditFilter, Claim
 from turnback.core.threads.store import FollowUp
-from turnback.core.threads.values import audit_of, json, micros, of_json, when
+from turnback.core.threads.values import audit_of, json, maybe_micros, micros, of_json, when
 
 
 def claim(db: sqlite3.Connection, surface: Surface, key: str, payload: Mapping[str, Any], at: datetime) -> bool:
@@ -69,14 +70,21 @@ def add_audit(db: sqlite3.Connection, entry: AuditEntry) -> None:
     )
 
 
-def audit_trail(db: sqlite3.Connection, thread_id: ThreadId | None, limit: int) -> list[AuditEntry]:
-    where, given = ("", ()) if thread_id is None else ("WHERE thread = ?", (thread_id,))
+def audit_trail(
+    db: sqlite3.Connection, thread_id: ThreadId | None, wanted: AuditFilter, before: int | None, limit: int
+) -> list[AuditEntry]:
+    where, given = _wanted(wanted, ("thread = ?", thread_id), ("id < ?", before))
     found = db.execute(
-        "SELECT at, account, actor, surface, action, thread, snapshot, head_before, outcome, code "
-        f"FROM audit {where} ORDER BY id DESC LIMIT ?",
+        "SELECT id, at, account, actor, surface, action, thread, snapshot, head_before, outcome, code "
+        f"FROM audit WHERE {where} ORDER BY id DESC LIMIT ?",
         (*given, limit),
     )
     return [audit_of(row) for row in found]
+
+
+def audit_count(db: sqlite3.Connection, wanted: AuditFilter) -> int:
+    where, given = _wanted(wanted)
+    return int(db.execute(f"SELECT count(*) FROM audit WHERE {where}", given).fetchone()[0])
 
 
 def settings(db: sqlite3.Connection) -> dict[str, Any]:
@@ -150,6 +158,35 @@ def is_tombstone(db: sqlite3.Connection, thread_id: ThreadId) -> bool:
 
 def add_tombstone(db: sqlite3.Connection, thread_id: ThreadId) -> None:
     db.execute("INSERT OR IGNORE INTO tombstone (id) VALUES (?)", (thread_id,))
+
+
+def _wanted(wanted: AuditFilter, *more: tuple[str, Any]) -> tuple[str, list[Any]]:
+    """A condition on `audit`, and its values."""
+    parts: list[tuple[str, Any]] = [
+        *more,
+        ("surface = ?", wanted.surface),
+        ("action = ?", wanted.action),
+        ("outcome = ?", wanted.outcome),
+        ("at >= ?", maybe_micros(wanted.since)),
+        ("at < ?", maybe_micros(wanted.until)),
+    ]
+    conditions = [condition for condition, value in parts if value is not None]
+    given = [value for _, value in parts if value is not None]
+    if wanted.actor is not None:
+        conditions.append(f"(actor {_LIKE} OR account IN (SELECT id FROM account WHERE folded {_LIKE}))")
+        given += [f"%{_literal(wanted.actor)}%", f"%{_literal(wanted.actor.casefold())}%"]
+    if wanted.chat is not None:
+        conditions.append(f"(thread {_LIKE} OR thread IN (SELECT id FROM thread WHERE title {_LIKE}))")
+        given += [f"{_literal(wanted.chat)}%", f"%{_literal(wanted.chat)}%"]
+    return " AND ".join(conditions) or "TRUE", given
+
+
+_LIKE = r"LIKE ? ESCAPE '\'"
+
+
+def _literal(text: str) -> str:
+    """Text as a pattern that means itself."""
+    return re.sub(r"[\\%_]", r"\\\g<0>", well_formed(text))
 
 
 def _follow_up_of(row: Sequence[Any]) -> FollowUp:

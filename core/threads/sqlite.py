@@ -47,7 +47,7 @@ from turnback.core.threads import gates, heads, opening, people, posting, record
 from turnback.core.threads.accounts import Secret
 from turnback.core.threads.checkpoints import Checkpoints
 from turnback.core.threads.guarded import GuardedDatabase
-from turnback.core.threads.ledger import Claim
+from turnback.core.threads.ledger import AuditFilter, Claim
 from turnback.core.threads.schema import MIGRATIONS
 from turnback.core.threads.store import LISTED, FollowUp, Move, NewFork, NewTurn, Row, ThreadView, Waiting
 
@@ -312,7 +312,7 @@ class SqliteThreadStore:
     async def find_identity(self, surface: Surface, user_key: str) -> Identity | None:
         return await self._db.read(lambda db: people.find_identity(db, surface, user_key))
 
-    async def identities(self, account_id: AccountId) -> Sequence[Identity]:
+    async def identities(self, account_id: AccountId | None) -> Sequence[Identity]:
         return await self._db.read(lambda db: people.identities(db, account_id))
 
     async def add_identity(self, identity: Identity) -> None:
@@ -376,8 +376,18 @@ class SqliteThreadStore:
     async def audit(self, entry: AuditEntry) -> None:
         await self._db.write(lambda db: records.add_audit(db, entry))
 
-    async def audit_trail(self, *, thread_id: ThreadId | None = None, limit: int = 100) -> Sequence[AuditEntry]:
-        return await self._db.read(lambda db: records.audit_trail(db, thread_id, limit))
+    async def audit_trail(
+        self,
+        *,
+        thread_id: ThreadId | None = None,
+        wanted: AuditFilter = AuditFilter(),
+        before: int | None = None,
+        limit: int = 100,
+    ) -> Sequence[AuditEntry]:
+        return await self._db.read(lambda db: records.audit_trail(db, thread_id, wanted, before, limit))
+
+    async def audit_count(self, wanted: AuditFilter) -> int:
+        return await self._db.read(lambda db: records.audit_count(db, wanted))
 
     async def settings(self) -> Mapping[str, Any]:
         return await self._db.read(records.settings)

@@ -230,8 +230,9 @@ def identity_of(row: Iterable[Any]) -> Identity:
 
 
 def audit_of(row: Iterable[Any]) -> AuditEntry:
-    at, account, actor, surface, action, thread, snapshot, head_before, outcome, code = row
+    n, at, account, actor, surface, action, thread, snapshot, head_before, outcome, code = row
     return AuditEntry(
+        n=n,
         at=when(at),
         account=account,
         actor=actor,

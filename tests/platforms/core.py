@@ -15,7 +15,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -128,6 +128,9 @@ class Dropped(Response):
 class PlatformServer(ABC):
     """Lifecycle, record and faults of one simulated platform."""
 
+    websockets: ClassVar[Literal["none", "websockets-sansio"]] = "none"
+    """What serves the WebSockets of a platform that has them."""
+
     def __init__(self, port: int = 0) -> None:
         self.clock, self.signal = Clock(), Signal()
         self.calls: list[Call] = []
@@ -175,7 +178,7 @@ class PlatformServer(ABC):
             self.application(),
             log_level="critical",
             lifespan="off",
-            ws="none",
+            ws=self.websockets,
             http="h11",
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
         )

@@ -17,6 +17,7 @@ from turnback.core.models import Account, Actor, State, ThreadId
 from turnback.core.service import Turnback
 from turnback.web.app import create_app
 from turnback.web.guard import Site
+from turnback.web.parts import SettingField
 
 BASE = "http://127.0.0.1:8765"
 
@@ -68,6 +69,15 @@ class Settings:
                 raise InvalidRequest(f"{key}: a whole number from 1 to 3650.")
             self.days = value
         return self.rows()
+
+    def fields(self) -> list[SettingField]:
+        return []
+
+    def read(self, name: str, text: str) -> str:
+        return text
+
+    def problems(self, actor: Actor, changes: Mapping[str, Any]) -> dict[str, str]:
+        return {}
 
 
 async def echo(actor: Actor, thread_id: ThreadId, text: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from support.hall import Hall, hall
 
 from turnback.bots.commands import Command, Misused, Unknown
 from turnback.bots.dispatch import Dispatch
@@ -100,6 +101,9 @@ class Page:
     def thread_url(self, thread_id: ThreadId) -> str:
         return f"http://page/chats/{thread_id}"
 
+    def steps_url(self, thread_id: ThreadId) -> str:
+        return f"http://page/replay?thread={thread_id}"
+
     def sign_in_url(self, link: str) -> str:
         return f"http://page/login?token={link}"
 
@@ -161,3 +165,10 @@ async def chat(tmp_path: Path) -> AsyncIterator[Chat]:
         thread = await app.rewind.create_thread(actor, "Talk")
         dispatch = Dispatch(app, policy=lambda: policies[0], links=Page(), settings=settings, clock=clock)
         yield Chat(app, dispatch, actor, thread.id, clock, settings, new_id, policies)
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[Hall]:
+    """A whole house with a platform in memory."""
+    async with hall(tmp_path) as opened:
+        yield opened

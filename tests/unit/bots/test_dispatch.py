@@ -31,7 +31,7 @@ async def test_replay_says_how_much_is_saved_and_changes_nothing(chat: Chat) -> 
     reply = await chat.ask("/replay")
     assert lines(reply)[0] == "3 steps saved here in 2 turns."
     assert before[-1][:8] in reply.text
-    assert f"http://page/chats/{chat.thread}" in [b.url for b in reply.buttons]
+    assert f"http://page/replay?thread={chat.thread}" in [b.url for b in reply.buttons]
     assert await chat.ids() == before
     assert await chat.said() == ["one", "two tool"]
 

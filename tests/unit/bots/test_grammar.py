@@ -13,6 +13,7 @@ from turnback.bots.commands import (
     Clear,
     Command,
     Compare,
+    Decide,
     Delete,
     ForkStep,
     Help,
@@ -91,6 +92,8 @@ A, B = "3fa9c1d2", "77b0aa01"
         ("/retention retention_days 7", Retention(key="retention_days", value="7")),
         ("/confirm t0k", Answer(token="t0k", yes=True)),
         ("/decline t0k", Answer(token="t0k", yes=False)),
+        (f"/approve {'a' * 32}", Decide(gate="a" * 32, approve=True)),
+        (f"/deny {'a' * 32}", Decide(gate="a" * 32, approve=False)),
     ],
 )
 def test_parse_reads_each_command(text: str, command: Command) -> None:
@@ -214,6 +217,11 @@ def test_parse_with_bang_takes_only_our_words() -> None:
         ("undo the last commit please", NotACommand()),
         ("replay the video", NotACommand()),
         ("web scraping", NotACommand()),
+        ("help me with this", NotACommand()),
+        ("help", Help()),
+        ("stop that noise", NotACommand()),
+        ("confirm it", NotACommand()),
+        ("approve this", NotACommand()),
         ("/replay list", ListSteps()),
     ],
 )

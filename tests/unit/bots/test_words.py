@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnback.bots.words import harmless, printable, printable_lines, words
+from turnback.bots.words import printable, printable_lines, words
+from turnback.core.text import harmless
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ async def test_key_set_by_the_environment_is_refused(live: LiveSettings) -> None
         await live.change(ADMIN, {"time_travel.max_snapshots": 9})
 
 
-@pytest.mark.parametrize("key", ["agent.api_key", "storage.path", "agent.shell", "telegram.token"])
+@pytest.mark.parametrize("key", ["storage.path", "storage.url", "agent.shell"])
 async def test_key_that_belongs_in_the_file_is_refused(live: LiveSettings, key: str) -> None:
     with pytest.raises(InvalidRequest, match="settings file"):
         await live.change(ADMIN, {key: "x"})
@@ -126,3 +126,55 @@ async def test_changes_of_before_count_at_the_next_start(live: LiveSettings, kep
     assert row(again, "web.port")["running"] == 9000
     await again.change(ADMIN, {"time_travel.retention_days": 7})
     assert row(again, "web.port")["value"] == 9000
+
+
+async def test_secret_set_on_the_page_is_never_shown(kept: Kept, file: Path) -> None:
+    live = LiveSettings(load(file, environment={}), kept, lambda: datetime.now(UTC))
+    (changed,) = await live.change(ADMIN, {"agent.api_key": "sk-new"})
+    assert (changed["value"], changed["running"], changed["restart_needed"]) == ("(hidden)", None, True)
+    assert "sk-new" not in str(live.rows()) + str(live.fields()) + repr(live.settings)
+    assert live.settings.agent.api_key is not None
+    assert live.settings.agent.api_key.get_secret_value() == "sk-new"
+
+
+async def test_what_is_shown_instead_of_a_secret_is_no_secret(live: LiveSettings, kept: Kept) -> None:
+    with pytest.raises(InvalidRequest, match="not one"):
+        await live.change(ADMIN, {"telegram.token": "(hidden)"})
+    assert kept.values == {}
+
+
+def test_problems_are_told_by_key_and_nothing_is_changed(live: LiveSettings, kept: Kept) -> None:
+    problems = live.problems(
+        ADMIN,
+        {
+            "time_travel.retention_days": 0,
+            "time_travel.max_snapshots": 9,
+            "storage.path": "x",
+            "agent.kind": "pydantic-ai",
+            "web.port": 1,
+        },
+    )
+    assert problems["time_travel.retention_days"] == "It must be a whole number from 1 to 3650."
+    assert "environment" in problems["time_travel.max_snapshots"]
+    assert "settings file" in problems["storage.path"]
+    assert set(problems) <= {"time_travel.retention_days", "time_travel.max_snapshots", "storage.path", "agent.kind"}
+    assert (kept.values, kept.entries) == ({}, [])
+
+
+def test_problem_of_a_key_that_needs_another_is_told_there(live: LiveSettings) -> None:
+    assert "needs agent.model" in live.problems(ADMIN, {"agent.kind": "pydantic-ai"})["agent.kind"]
+    assert live.problems(ADMIN, {"agent.kind": "pydantic-ai", "agent.model": "test"}) == {}
+
+
+def test_fields_say_what_each_key_is(live: LiveSettings) -> None:
+    fields = {field.key: field for field in live.fields()}
+    assert len(fields) == len(live.rows())
+    kinds = {field.kind for field in fields.values()}
+    assert kinds == {"switch", "choice", "number", "size", "list", "text", "prose", "secret"}
+    assert fields["time_travel.on_restore"].choices == ("keep", "discard")
+    assert fields["time_travel.retention_days"].live
+    assert not fields["web.port"].live
+    assert fields["web.port"].locked is None
+    assert fields["agent.api_key"].locked is not None
+    assert fields["agent.api_key"].variable == "TURNBACK_AGENT__API_KEY"
+    assert fields["agent.api_key"].value == "(hidden)"

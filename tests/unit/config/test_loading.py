@@ -152,7 +152,6 @@ def test_bad_environment_variable_is_one_line(file: Path, variable: str, text: s
 @pytest.mark.parametrize(
     "toml",
     [
-        '[telegram]\ntoken = "1:a"',
         '[discord]\nproxy = "http://p"',
         '[slack]\nbot_token = "xoxb-1"',
         '[storage]\nurl = "postgresql://h/d"',
