@@ -50,6 +50,21 @@ def test_only_the_sqlite_module_imports_aiosqlite() -> None:
     assert users == {"core/sqlite.py"}
 
 
+PLATFORM_LIBRARIES = {
+    "telegram": "telegram",
+    "telegramify_markdown": "telegram",
+    "discord": "discord",
+    "slack_bolt": "slack",
+    "slack_sdk": "slack",
+}
+
+
+@pytest.mark.parametrize(("library", "adapter"), PLATFORM_LIBRARIES.items())
+def test_platform_library_stays_in_its_adapter(library: str, adapter: str) -> None:
+    users = {path for path in sources(*ROOMS) for name in imported(path) if name.split(".")[0] == library}
+    assert {str(path.relative_to(ROOT)) for path in users if not path.is_relative_to(ROOT / "bots" / adapter)} == set()
+
+
 def test_settings_come_from_the_environment_through_config_only() -> None:
     readers = {
         str(path.relative_to(ROOT))

@@ -12,7 +12,7 @@ from turnback.config import LiveSettings, load
 from turnback.core.models import Surface
 from turnback.core.policy import TimeTravel
 from turnback.core.service import Turnback
-from turnback.web.parts import PlatformStatus
+from turnback.web.parts import PlatformStatus, utc_now
 
 ENVIRONMENT = {"TURNBACK_TIME_TRAVEL__MAX_PER_TURN": "25", "TURNBACK_AGENT__API_KEY": "sk-environment"}
 
@@ -38,7 +38,7 @@ class Office:
     """The settings of a service, from a file and an environment, and the rules that follow them."""
 
     def __init__(
-        self, folder: Path, environment: Mapping[str, str] = ENVIRONMENT, clock: Callable[[], datetime] = Clock()
+        self, folder: Path, environment: Mapping[str, str] = ENVIRONMENT, clock: Callable[[], datetime] = utc_now
     ) -> None:
         self.file = folder / "turnback.toml"
         self.file.write_text(FILE)
@@ -59,12 +59,12 @@ class Office:
 class Late(Clock):
     """A clock that is behind until it catches up with the time."""
 
-    def __call__(self) -> datetime:
-        return super().__call__() if self.behind else datetime.now(UTC)
-
     def __init__(self, days: float) -> None:
         super().__init__(datetime.now(UTC) - timedelta(days=days))
         self.behind = True
+
+    def __call__(self) -> datetime:
+        return super().__call__() if self.behind else datetime.now(UTC)
 
     def catch_up(self) -> None:
         """From now on it is right."""
