@@ -2,27 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from turnback import __version__
-from turnback.web import login, pages
+from turnback.web import login
 from turnback.web.auth import Authentication
 from turnback.web.events import EventStream
 from turnback.web.guard import Guard, Site
 from turnback.web.limits import RateLimit
-from turnback.web.parts import Commands, Parts, SettingsPort
+from turnback.web.pages import (
+    audit,
+    chats,
+    cleaning,
+    comparison,
+    conversation,
+    members,
+    sidebar,
+    timetravel,
+    you,
+)
+from turnback.web.pages import (
+    settings as settings_page,
+)
+from turnback.web.pages.assets import Assets
+from turnback.web.pages.frame import not_found
+from turnback.web.parts import Commands, Parts, Platforms, SettingsPort, utc_now
 from turnback.web.problems import Boundary, handle
 from turnback.web.routes import admin, events, health, replay, threads
 
 if TYPE_CHECKING:
     from turnback.core.service import Turnback
 
-ROUTERS = (replay.router, threads.router, events.router, admin.router, health.router, login.router, pages.router)
+ROUTERS = (
+    replay.router,
+    threads.router,
+    events.router,
+    admin.router,
+    health.router,
+    login.router,
+    chats.router,
+    sidebar.router,
+    conversation.router,
+    timetravel.router,
+    comparison.router,
+    you.router,
+    settings_page.router,
+    cleaning.router,
+    members.router,
+    audit.router,
+)
 """Every route but static files and the OpenAPI document."""
 
 
@@ -33,8 +69,13 @@ def create_app(
     commands: Commands,
     site: Site | None = None,
     sign_ins: RateLimit | None = None,
+    clock: Callable[[], datetime] = utc_now,
+    hooks: Mapping[str, ASGIApp] | None = None,
+    platforms: Platforms = lambda: (),
 ) -> FastAPI:
-    """The app over an open service, which it does not close. `site` says under which names we are reached."""
+    """The app over an open service, which it does not close. `site` says under which names we are reached,
+    `clock` from when pages reckon how long ago something was. `hooks` are handlers by their paths (below
+    /hooks/), which check secrets of their own."""
     site = site or Site()
     app = FastAPI(
         title="Turnback",
@@ -57,9 +98,13 @@ def create_app(
         site=site,
         stream=EventStream(service.events),
         sign_ins=sign_ins or RateLimit(login.TRIES, login.TRY_SECONDS),
+        clock=clock,
+        platforms=platforms,
     )
-    handle(app, [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)])
+    handle(app, [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)], not_found)
     for router in ROUTERS:
         app.include_router(router)
-    app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
+    for path, hook in (hooks or {}).items():
+        app.router.routes.append(Route(path, hook, include_in_schema=False))
+    app.mount("/static", Assets(), name="static")
     return app

@@ -100,6 +100,8 @@ def _actor(account: Account | None, surface: Surface) -> Actor | None:
 
 
 def _turn_away(scope: Scope) -> ASGIApp:
+    if "hx-request" in Headers(scope=scope):  # a part of a page must not become the sign-in page
+        return Response(status_code=Unauthorized.status, headers={"HX-Redirect": "/login"})
     if scope["method"] == "GET" and not scope["path"].startswith(_PROGRAMS):
         return RedirectResponse("/login", 303)
     return refuse(Unauthorized())

@@ -47,6 +47,11 @@ class EventStream:
         """End every stream, so that the server can."""
         self._closing.set()
 
+    @property
+    def last_id(self) -> str:
+        """The id of the newest event, as readers know it."""
+        return f"{self._run}-{self._events.last_id}"
+
     def respond(
         self,
         actor: Actor,

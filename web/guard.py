@@ -21,6 +21,9 @@ from turnback.web.problems import plain, refuse
 MAX_BODY_BYTES = 32 * 1024 * 1024
 """A recorded state may be much over `max_snapshot_bytes` (it is cut); this is what we hold in memory."""
 
+HOOKS = "/hooks/"
+"""Below it platforms call, by an address of the admin's own and with a secret instead of a cookie."""
+
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -67,6 +70,10 @@ class Site:
     def thread_url(self, thread_id: ThreadId) -> str:
         """Where a conversation is on the page."""
         return f"{self.url}/chats/{thread_id}"
+
+    def steps_url(self, thread_id: ThreadId) -> str:
+        """Where a conversation's steps are on the page."""
+        return f"{self.url}/replay?thread={thread_id}"
 
     def sign_in_url(self, link: str) -> str:
         """Where a sign-in link leads."""
@@ -143,12 +150,18 @@ class Guard:
 
     def _objection(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         host, scheme = headers.get("host", ""), scope.get("scheme", "http")
+        if scope["path"].startswith(HOOKS):
+            return self._too_big(headers)
         if len(headers.getlist("host")) != 1 or not self._site.is_ours(host, scheme):
             return refuse(Forbidden("This address is not one of ours; the admin can set web.public_url."))
         if scope["method"] not in SAFE_METHODS:
             for origin in headers.getlist("origin"):
                 if not self._site.is_our_origin(origin, host, scheme):
                     return refuse(Forbidden("That came from a page that is not ours."))
+        return self._too_big(headers)
+
+    @staticmethod
+    def _too_big(headers: Headers) -> ASGIApp | None:
         length = headers.get("content-length", "")
         if length.isdecimal() and int(length[:20]) > MAX_BODY_BYTES:
             return plain(413, "invalid_request", _TOO_BIG)

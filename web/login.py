@@ -18,7 +18,7 @@ from turnback.core.models import Account
 from turnback.core.people import Link, LinkState
 from turnback.web.auth import drop_session, session_of, set_session, signed_in
 from turnback.web.openapi import problems
-from turnback.web.pages import page
+from turnback.web.pages.frame import render, theme_of
 from turnback.web.parts import Parts, Web
 from turnback.web.problems import RETRY_SECONDS
 
@@ -26,6 +26,26 @@ router = APIRouter(include_in_schema=False)
 
 TRIES, TRY_SECONDS = 10, 60.0
 """Sign-ins that one address may try, in this many seconds."""
+
+_BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR", "Opera"),
+    ("Firefox", "Firefox"),
+    ("FxiOS", "Firefox"),
+    ("Chrom", "Chrome"),
+    ("CriOS", "Chrome"),
+    ("Safari", "Safari"),
+)
+_SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "an iPhone"),
+    ("iPad", "an iPad"),
+    ("Windows", "Windows"),
+    ("Mac OS", "a Mac"),
+    ("CrOS", "a Chromebook"),
+    ("Linux", "Linux"),
+)
+"""What in a User-Agent tells a browser and a system, the most telling first."""
 
 _STATUS = {LinkState.GOOD: 200, LinkState.USED: 410, LinkState.EXPIRED: 410, LinkState.UNKNOWN: 404}
 
@@ -42,8 +62,8 @@ async def look(request: Request, web: Web, link: str | None = None) -> Response:
     """The sign-in page; changes nothing."""
     current = await signed_in(request.headers, web.service.people)
     if link is None:
-        return page("login.html", 200, state="ask", current=current, words="")
-    return _offer(link, await web.service.people.peek_link(link), current)
+        return _page(request, 200, state="ask", current=current, words="")
+    return _offer(request, link, await web.service.people.peek_link(link), current)
 
 
 @router.post("/login", responses=problems(403))
@@ -53,19 +73,20 @@ async def sign_in(request: Request, web: Web) -> Response:
     if not web.sign_ins.allows(request.client.host if request.client else ""):
         if "text/html" not in request.headers.get("Accept", ""):  # every browser asks for it
             raise RateLimited
-        answer = page("login.html", RateLimited.status, state="wait", current=current, words=RateLimited().detail)
+        answer = _page(request, RateLimited.status, state="wait", current=current, words=RateLimited().detail)
         answer.headers["Retry-After"] = str(RETRY_SECONDS)
         return answer
     form = await _form(request)
     secret, choice = form.get("link", ""), form.get("choice", "")
     found = await web.service.people.peek_link(secret)
     if found.state is LinkState.GOOD and _is_somebody_else(found, current) and choice not in ("join", "switch"):
-        return _offer(secret, found, current, status=409)
+        return _offer(request, secret, found, current, status=409)
     if choice == "join" and current is not None and await web.service.people.use_link_for(secret, current):
         return RedirectResponse("/", 303)
-    session = await web.service.people.use_link(secret) if choice != "join" else None
+    label = browser_of(request.headers.get("user-agent", ""))
+    session = await web.service.people.use_link(secret, label) if choice != "join" else None
     if session is None:
-        return _offer(secret, await web.service.people.peek_link(secret), current)
+        return _offer(request, secret, await web.service.people.peek_link(secret), current)
     await _end_session(request, web)
     answer = RedirectResponse("/", 303)
     set_session(answer, session, secure=_is_secure(request, web))
@@ -81,10 +102,21 @@ async def sign_out(request: Request, web: Web) -> Response:
     return answer
 
 
-def _offer(secret: str, link: Link, current: Account | None, status: int | None = None) -> Response:
+def browser_of(user_agent: str) -> str:
+    """Which browser that is, as a person would say it; nothing of the rest is kept."""
+    browser = next((name for mark, name in _BROWSERS if mark in user_agent), "")
+    system = next((name for mark, name in _SYSTEMS if mark in user_agent), "")
+    return f"{browser} on {system}" if browser and system else browser or system
+
+
+def _offer(request: Request, secret: str, link: Link, current: Account | None, status: int | None = None) -> Response:
     state = "choose" if link.state is LinkState.GOOD and _is_somebody_else(link, current) else link.state.value
     values: Mapping[str, Any] = {"link": secret, "account": link.account, "current": current}
-    return page("login.html", status or _STATUS[link.state], state=state, words=_WORDS[link.state], **values)
+    return _page(request, status or _STATUS[link.state], state=state, words=_WORDS[link.state], **values)
+
+
+def _page(request: Request, status: int, **values: Any) -> Response:
+    return render("login.html", status, theme=theme_of(request), **values)
 
 
 def _is_somebody_else(link: Link, current: Account | None) -> bool:

@@ -7,7 +7,7 @@ that the client learns of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 from uuid import uuid4
@@ -65,14 +65,19 @@ def plain(status: int, code: str, detail: str, headers: Mapping[str, str] | None
     return Problem(document, status, dict(headers or {}))
 
 
-def handle(app: FastAPI, routes: Sequence[APIRoute]) -> None:
-    """Have every error of `app`, which has these `routes`, answered as a problem document."""
+def handle(
+    app: FastAPI, routes: Sequence[APIRoute], page: Callable[[Request, HTTPException], Response | None] | None = None
+) -> None:
+    """Have every error of `app`, which has these `routes`, answered as a problem document.
+
+    `page` may answer an error of HTTP's own where a person asked.
+    """
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             return _not_allowed(request.url.path, routes)
-        return _http(error)
+        return (page and page(request, error)) or _http(error)
 
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _not_valid)

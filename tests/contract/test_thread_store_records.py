@@ -12,7 +12,7 @@ from support.threads import ANN, BOB, FORK, NOW, TRIP, Talk, entry, later, new_t
 from turnback.core.errors import NotFound, TurnRunning
 from turnback.core.models import Account, AccountId, Action, Actor, Identity, Outcome, Surface
 from turnback.core.threads.accounts import NameTaken, Secret
-from turnback.core.threads.ledger import Claim
+from turnback.core.threads.ledger import AuditFilter, Claim
 from turnback.core.threads.store import Stale, ThreadStore, Waiting
 
 Reopen = Callable[[], Awaitable[ThreadStore]]
@@ -229,6 +229,68 @@ async def test_audit_trail_is_newest_first_and_limited(threads: ThreadStore) -> 
     await threads.audit(entry())
     assert list(await threads.audit_trail(limit=3)) == [entry(), entries[2], entries[1]]
     assert list(await threads.audit_trail(thread_id=TRIP)) == [entry()]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fitting"),
+    [
+        (AuditFilter(), [4, 3, 2, 1]),
+        (AuditFilter(outcome=Outcome.REFUSED), [3]),
+        (AuditFilter(action=Action.UNDO), [2]),
+        (AuditFilter(surface=Surface.TELEGRAM), [4, 3]),
+        (AuditFilter(surface=Surface.TELEGRAM, outcome=Outcome.DONE), [4]),
+        (AuditFilter(since=later(2)), [4, 3, 2]),
+        (AuditFilter(until=later(2)), [1]),
+        (AuditFilter(since=later(2), until=later(4)), [3, 2]),
+        (AuditFilter(actor="TELEGRAM:4"), [4, 3]),
+        (AuditFilter(actor="änn"), [2, 1]),
+        (AuditFilter(actor="%"), []),
+        (AuditFilter(actor="telegram_4"), []),
+        (AuditFilter(chat="tri"), [2, 1]),
+        (AuditFilter(chat=TRIP[:6]), [2, 1]),
+        (AuditFilter(chat="_rip"), []),
+        (AuditFilter(chat=FORK), [3]),
+    ],
+)
+async def test_audit_trail_has_only_what_is_wanted(
+    threads: ThreadStore, wanted: AuditFilter, fitting: list[int]
+) -> None:
+    await threads.create_account(ANN, "Änn", NOW)
+    await threads.create_thread(TRIP, "Trip", Surface.WEB, ANN, NOW)
+    await threads.audit(replace(entry(), at=later(1)))
+    await threads.audit(replace(entry(Action.UNDO), at=later(2)))
+    chat = replace(entry(), surface=Surface.TELEGRAM, account=BOB, actor="telegram:4")
+    await threads.audit(replace(chat, at=later(3), thread_id=FORK, outcome=Outcome.REFUSED, code="forbidden"))
+    await threads.audit(replace(chat, at=later(4), thread_id=None))
+    trail = await threads.audit_trail(wanted=wanted)
+    assert [round((line.at - NOW).total_seconds()) for line in trail] == fitting
+    assert await threads.audit_count(wanted) == len(fitting)
+
+
+async def test_audit_trail_goes_on_before_a_line(threads: ThreadStore) -> None:
+    for n in range(5):
+        await threads.audit(replace(entry(), at=later(n)))
+    first = await threads.audit_trail(limit=2)
+    second = await threads.audit_trail(limit=2, before=first[-1].n)
+    third = await threads.audit_trail(limit=2, before=second[-1].n)
+    assert [line.at for line in (*first, *second, *third)] == [later(n) for n in (4, 3, 2, 1, 0)]
+    assert await threads.audit_trail(before=third[-1].n) == []
+
+
+async def test_audit_trail_filters_within_a_thread(threads: ThreadStore) -> None:
+    await threads.audit(entry())
+    await threads.audit(entry(Action.UNDO))
+    await threads.audit(entry(Action.UNDO, FORK))
+    found = await threads.audit_trail(thread_id=TRIP, wanted=AuditFilter(action=Action.UNDO))
+    assert list(found) == [entry(Action.UNDO)]
+
+
+async def test_identities_of_everybody(threads: ThreadStore) -> None:
+    for account, name in ((ANN, "Ann"), (BOB, "Bob")):
+        await threads.create_account(account, name, NOW)
+        await threads.add_identity(Identity(surface=Surface.SLACK, user_key=name, account=account, name=name))
+    assert [identity.account for identity in await threads.identities(None)] == [ANN, BOB]
+    assert [identity.account for identity in await threads.identities(BOB)] == [BOB]
 
 
 async def test_set_settings_changes_and_takes_back(threads: ThreadStore) -> None:

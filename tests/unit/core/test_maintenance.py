@@ -328,3 +328,76 @@ async def test_alert_that_comes_again_after_it_was_over_is_counted_again(service
     service.alerts.settle("disk_short")
     service.alerts.sound("disk_short", "make room")
     assert service.metrics.registry.get_sample_value("turnback_alerts_total", {"kind": "disk_short"}) == 2
+
+
+async def test_result_of_the_last_run_is_kept(service: Turnback, say: Say, clock: Clock) -> None:
+    assert await service.maintenance.last_result() is None
+    await say("steps 2")
+    clock.advance(days=40)
+    done = await service.maintenance.run()
+    assert done.steps == 3
+    assert await service.maintenance.last_result() == done
+
+
+async def test_next_run_is_due_a_day_after_the_last(service: Turnback, clock: Clock, rules: Rules) -> None:
+    first = await service.maintenance.next_due()
+    assert first is not None
+    assert timedelta(minutes=1) < first - clock() <= timedelta(minutes=2)
+    await service.maintenance.run()
+    last = await service.maintenance.last_success()
+    assert last is not None
+    assert await service.maintenance.next_due() == last + timedelta(hours=24)
+    rules.value = TimeTravel(auto_maintain=False)
+    assert await service.maintenance.next_due() is None
+
+
+async def test_run_now_twice_is_one_run(service: Turnback, say: Say, clock: Clock) -> None:
+    await say("steps 2")
+    clock.advance(days=40)
+    task = service.maintenance.run_now()
+    assert service.maintenance.run_now() is task
+    assert (await task).steps == 3
+    assert service.maintenance.run_now() is not task
+    assert service.maintenance.deleted_so_far is None
+
+
+async def test_run_now_tells_how_far_it_is(service: Turnback, say: Say, clock: Clock) -> None:
+    await say("steps 2")
+    clock.advance(days=40)
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def rows(*_: object) -> Sequence[object]:
+        begun.set()
+        await go_on.wait()
+        return ()
+
+    maintenance = maintenance_with(service, Steps(service.steps, rows=rows), clock)
+    task = maintenance.run_now()
+    await begun.wait()
+    assert maintenance.deleted_so_far == 3
+    go_on.set()
+    await task
+
+
+async def test_run_now_that_fails_tells_the_operator(service: Turnback, clock: Clock) -> None:
+    async def unavailable(*_: object, **__: object) -> object:
+        raise StoreUnavailable
+
+    maintenance = maintenance_with(service, Steps(service.steps, expire=unavailable), clock)
+    with pytest.raises(StoreUnavailable):
+        await maintenance.run_now()
+    await asyncio.sleep(0)  # the callback runs after who waited
+    assert service.alerts.stands("cleanup_failed")
+
+
+async def test_closing_ends_a_run_that_is_under_way(service: Turnback, clock: Clock) -> None:
+    async def forever(*_: object, **__: object) -> object:
+        await asyncio.Event().wait()
+        return ()
+
+    maintenance = maintenance_with(service, Steps(service.steps, expire=forever), clock)
+    task = maintenance.run_now()
+    await asyncio.sleep(0)
+    await maintenance.close()
+    assert task.cancelled()
+    assert not service.alerts.stands("cleanup_failed")

@@ -96,6 +96,9 @@ async def test_events_of_the_house_are_not_sent(stream: EventStream, bus: Events
     reader = await Reader(stream, ROOT).connect()
     bus.publish("rewound", {"by": "ann"}, thread_id=MINE)
     bus.publish("alert", {"text": "disk"})
+    bus.publish("began", {"origin": "telegram:chat:1#7"}, thread_id=MINE)
+    bus.publish("ended", {"origin": "telegram:chat:1#7"}, thread_id=MINE)
+    bus.publish("unrun", {"origin": "telegram:chat:1#7"}, thread_id=MINE)
     tell(bus, "after")
     assert (await reader.read())[0] == "delta"
     await reader.leave()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
 
 from turnback.core.models import ThreadId
-from turnback.web.guard import Site
+from turnback.web.guard import Guard, Site
 
 LOCAL = Site(host="127.0.0.1", port=8765)
 PUBLIC = Site(host="127.0.0.1", port=8765, public_url="https://bot.example/")
@@ -79,6 +81,7 @@ def test_listens_on_tells_the_real_port() -> None:
 def test_url_is_where_people_reach_us(site: Site, url: str) -> None:
     assert site.url == url
     assert site.thread_url(ThreadId("t")) == f"{url}/chats/t"
+    assert site.steps_url(ThreadId("t")) == f"{url}/replay?thread=t"
     assert site.sign_in_url("s") == f"{url}/login?link=s"
 
 
@@ -109,3 +112,9 @@ def test_secure_follows_the_public_address() -> None:
     assert PUBLIC.secure
     assert not LOCAL.secure
     assert not Site(public_url="http://bot.example").secure
+
+
+@pytest.mark.parametrize(("path", "status"), [("/hooks/telegram", 200), ("/api/threads", 403), ("/hooks", 403)])
+async def test_hooks_are_called_by_any_name_the_rest_by_ours_only(path: str, status: int) -> None:
+    guarded = TestClient(Guard(PlainTextResponse("in"), LOCAL), base_url="http://elsewhere.example")
+    assert guarded.post(path, headers={"Origin": "http://elsewhere.example"}).status_code == status

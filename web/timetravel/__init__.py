@@ -1,0 +1,1 @@
+"""What Time Travel shows, as values: pure functions from the service's answers, no request, no template."""
