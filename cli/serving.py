@@ -22,6 +22,7 @@ from turnback.config import Loaded
 from turnback.core.collector import settle_collector
 from turnback.core.people import LOCAL, People
 from turnback.core.service import Turnback
+from turnback.core.tasks import Tasks
 from turnback.web.server import serve as serve_web
 
 CLOSE_SECONDS = 5.0
@@ -42,6 +43,7 @@ async def serve(loaded: Loaded, *, demo: bool) -> None:
         token = await stack.enter_async_context(_server_token(composed.service))
         link = await _demo_link(composed.service.people) if demo else None
         web = composed.live.settings.web
+        tasks = Tasks()
 
         def on_listening(host: str, port: int) -> None:
             server = Server(url=local_url(host, port), token=token)
@@ -58,6 +60,7 @@ async def serve(loaded: Loaded, *, demo: bool) -> None:
                 host=web.host,
                 port=web.port,
                 on_listening=on_listening,
+                on_ending=lambda: tasks.start(composed.service.turns.close()),
                 stop=stop,
             )
         except OSError as error:

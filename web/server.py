@@ -28,12 +28,14 @@ async def serve(
     host: str,
     port: int,
     on_listening: Callable[[str, int], None] | None = None,
+    on_ending: Callable[[], object] | None = None,
     stop: asyncio.Event | None = None,
 ) -> None:
     """Serve until SIGINT, SIGTERM or `stop`.
 
-    `on_listening` is told host and port once requests are answered. Raises OSError if the address cannot
-    be bound.
+    `on_listening` is told host and port once requests are answered; `on_ending` is called when they are about
+    to be answered no more: what those under way wait for should end now. Raises OSError if the address cannot be
+    bound.
     """
     with _bind(host, port) as listener:
         bound = int(listener.getsockname()[1])
@@ -49,7 +51,13 @@ async def serve(
             proxy_headers=parts.site.is_behind_proxy,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        server = _Server(config, parts.stream.close, lambda: on_listening and on_listening(host, bound))
+
+        def end() -> None:
+            parts.stream.close()
+            if on_ending is not None:
+                on_ending()
+
+        server = _Server(config, end, lambda: on_listening and on_listening(host, bound))
         watch = asyncio.create_task(_stop_on(server, stop)) if stop else None
         try:
             await server.serve(sockets=[listener])

@@ -6,7 +6,9 @@ import json
 import re
 import signal
 import stat
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -131,6 +133,19 @@ def test_signal_during_a_turn_ends_the_server_in_time_and_keeps_its_steps(tmp_pa
             assert running.end() == 0
     listing = json.loads(turnback("steps", "list", thread, "--json", cwd=tmp_path).stdout)
     assert len(listing["snapshots"]) == 1
+
+
+def test_request_that_waits_for_a_turn_is_answered_when_the_server_ends(tmp_path: Path) -> None:
+    with serving(cwd=tmp_path) as running, calling(running.url, token_of(tmp_path)) as call:
+        thread = call.thread("hello")
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(call, "POST", f"/api/threads/{thread}/messages?wait=true", {"text": "slow 30"})
+            deadline = time.monotonic() + 10
+            while "slow 30" not in json.dumps(call("GET", f"/api/threads/{thread}/messages")):
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            assert running.end() == 0
+            assert waiting.result()["status"] == "interrupted"
 
 
 def test_commands_find_no_server_in_what_a_killed_one_left(tmp_path: Path) -> None:

@@ -1,0 +1,34 @@
+"""Every surface that the scenarios run on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from contract.scenarios import shared_telegram
+from contract.scenarios.driver import Driver, Feature, Setup
+from contract.scenarios.slack import FEATURES as SLACK_FEATURES
+from contract.scenarios.slack import slack
+from contract.scenarios.telegram import FEATURES, telegram
+from contract.scenarios.terminal import TerminalDriver, terminal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surface:
+    """How Ann is brought to a surface, what it has, and why it may not be there (empty: it always is)."""
+
+    open: Callable[[Path, Setup], AbstractAsyncContextManager[Driver]]
+    features: frozenset[Feature]
+    missing: str = ""
+
+
+SURFACES: Mapping[str, Surface] = {
+    "terminal": Surface(open=terminal, features=TerminalDriver.features),
+    "telegram": Surface(open=telegram, features=FEATURES),
+    "slack": Surface(open=slack, features=SLACK_FEATURES),
+    "telegram-second-opinion": Surface(
+        open=shared_telegram.telegram, features=shared_telegram.FEATURES, missing=shared_telegram.missing()
+    ),
+}
