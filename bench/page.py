@@ -15,7 +15,7 @@ import shutil
 import statistics
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -23,9 +23,9 @@ from typing import Any, cast
 from playwright.async_api import Browser, Response, async_playwright
 
 from turnback.core import open_service
-from turnback.core.agents.load import load_agent
+from turnback.core.agents.protocol import Context
 from turnback.core.collector import settle_collector
-from turnback.core.models import Actor, Surface, ThreadId
+from turnback.core.models import Actor, State, Surface, ThreadId
 from turnback.core.policy import Budgets, TimeTravel
 from turnback.core.service import Turnback
 from turnback.web.app import create_app
@@ -48,6 +48,24 @@ FLAGS = (
 
 PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 PER_TURN = 4
+
+
+class Talker:
+    """An agent that calls a tool a few times and answers, without a model that would take its time."""
+
+    quiet_tools = frozenset({"note"})
+
+    async def run(self, state: State, text: str, context: Context) -> AsyncIterator[Mapping[str, Any]]:  # noqa: ARG002
+        messages = [*state.get("messages", []), {"role": "user", "content": text}]
+        for number in range(1, PER_TURN):
+            call: dict[str, Any] = {"id": f"c{len(messages)}", "type": "function"}
+            call |= {"function": {"name": "note", "arguments": {"text": f"step {number} of {PER_TURN - 1}"}}}
+            messages = [*messages, {"role": "assistant", "content": "", "tool_calls": [call]}]
+            messages = [*messages, {"role": "tool", "tool_call_id": call["id"], "content": "noted"}]
+            yield {"type": "step", "state": {"messages": messages}, "model": "bench", "tools": ["note"]}
+        messages = [*messages, {"role": "assistant", "content": "done"}]
+        yield {"type": "step", "state": {"messages": messages}, "model": "bench"}
+        yield {"type": "done", "state": {"messages": messages}, "text": "done"}
 
 
 class NoSettings:
@@ -76,7 +94,7 @@ async def converse(service: Turnback, actor: Actor, steps: int) -> ThreadId:
     thread = await service.rewind.create_thread(actor, "A long one")
     made = 0
     while made < steps:
-        await service.turns.ask(actor, thread.id, f"steps {PER_TURN - 1}")
+        await service.turns.ask(actor, thread.id, f"Turn {made}: note a few things and say when they are noted")
         made += PER_TURN
         if made == steps // 2:
             await service.rewind.undo(actor, thread.id, 2)
@@ -121,7 +139,7 @@ async def look(url: str, session: str, thread: ThreadId, step: str, times: int, 
 async def run(steps: int, times: int, chromium: str) -> bool:
     policy = TimeTravel(budgets=Budgets(max_snapshots=2 * steps, max_global_snapshots=1_000_000))
     with tempfile.TemporaryDirectory() as folder:
-        async with open_service(Path(folder), agent=load_agent("demo"), policy=policy, maintain=False) as service:
+        async with open_service(Path(folder), agent=Talker(), policy=policy, maintain=False) as service:
             account = await service.people.ensure_account("bench")
             actor = Actor(account=account.id, surface=Surface.WEB, name="bench")
             thread = await converse(service, actor, steps)

@@ -4,12 +4,16 @@ One step is one model request with the results of the calls that it made; it is 
 exist. A call that needs an approval ends the library's run; the next run carries on with the answers,
 in the same turn or after a restart. One object serves any number of turns at once: all that belongs to
 a turn lives in its `_Turn`.
+
+The library's scopes must be left in the task that entered them. So each generator here closes the one
+that it reads from, rather than leave that to the loop, which closes what is dropped in a task of its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, TypeAlias
 
 import pydantic_ai
@@ -89,7 +93,7 @@ class PydanticAgent:
         self._pace = Pace()
         self.quiet_tools = QUIET_TOOLS | {tool.name for tool in more_tools}
 
-    async def run(self, state: State, text: str, context: Context) -> AsyncIterator[Event]:
+    async def run(self, state: State, text: str, context: Context) -> AsyncGenerator[Event, None]:
         """Answer `text`; raises AgentFailed when the model gives no answer."""
         turn = _Turn(state, context, self._model.model_name)
         await self._pace.turn()
@@ -99,12 +103,15 @@ class PydanticAgent:
                 await self._compact(turn, self._options.max_context_tokens)
             loaded = history.load(turn.stored)
             turn.begin(loaded.background, context.notes)
-            async for event in self._shown(turn, loaded.messages, well_formed(text)):
-                yield event
+            async with aclosing(self._shown(turn, loaded.messages, well_formed(text))) as events:
+                async for event in events:
+                    yield event
         except (AgentRunError, UserError, UnicodeError) as error:
             raise failed(error) from error
 
-    async def resume(self, state: State, approvals: Mapping[str, bool], context: Context) -> AsyncIterator[Event]:
+    async def resume(
+        self, state: State, approvals: Mapping[str, bool], context: Context
+    ) -> AsyncGenerator[Event, None]:
         """Go on where a gate's state stood; a gate without an answer counts as denied."""
         turn = _Turn(state, context, self._model.model_name)
         loaded = history.load(turn.stored, waiting=True)
@@ -114,8 +121,9 @@ class PydanticAgent:
         await self._look_at_files(turn, show=False)  # asked again it would run tools again: it must not be refused
         turn.go_on(loaded.background, context.notes, calls)
         try:
-            async for event in self._turn(turn, loaded.messages, None, _decided(calls, approvals)):
-                yield event
+            async with aclosing(self._turn(turn, loaded.messages, None, _decided(calls, approvals))) as events:
+                async for event in events:
+                    yield event
         except (AgentRunError, UserError, UnicodeError) as error:
             raise failed(error) from error
 
@@ -137,23 +145,25 @@ class PydanticAgent:
         if turn.pictures and not (show and self._model.profile.get("supports_image_input", True)):
             turn.close_eyes()
 
-    async def _shown(self, turn: _Turn, messages: list[ModelMessage], text: str) -> AsyncIterator[Event]:
+    async def _shown(self, turn: _Turn, messages: list[ModelMessage], text: str) -> AsyncGenerator[Event, None]:
         """A turn with its pictures; without them, should the model's server refuse those."""
         stored = turn.stored
         try:
-            async for event in self._turn(turn, messages, text, None):
-                yield event
+            async with aclosing(self._turn(turn, messages, text, None)) as events:
+                async for event in events:
+                    yield event
         except ModelHTTPError as error:
             if not turn.pictures or turn.heard or not pictures.refused(error):
                 raise
             turn.stored = stored
             turn.close_eyes()
-            async for event in self._turn(turn, messages, text, None):
-                yield event
+            async with aclosing(self._turn(turn, messages, text, None)) as events:
+                async for event in events:
+                    yield event
 
     async def _turn(
         self, turn: _Turn, messages: list[ModelMessage], text: str | None, results: DeferredToolResults | None
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """The library's runs of one turn: one, and another after each time that gates were answered."""
         while True:
             turn.seen = len(messages)
@@ -165,8 +175,9 @@ class PydanticAgent:
                 instructions="\n\n".join([self._prompt, *turn.told]),
                 usage_limits=_NO_LIMITS,
             ) as run:
-                async for event in self._follow(run, turn):
-                    yield event
+                async with aclosing(self._follow(run, turn)) as events:
+                    async for event in events:
+                        yield event
                 output, messages = run.result.output if run.result else "", run.all_messages()
             if not isinstance(output, DeferredToolRequests):
                 yield {"type": "done", "state": turn.state(), "text": turn.answer}
@@ -181,16 +192,17 @@ class PydanticAgent:
                 }
             text, results = None, _decided(output.approvals, await turn.work.context.approvals())
 
-    async def _follow(self, run: _Run, turn: _Turn) -> AsyncIterator[Event]:
+    async def _follow(self, run: _Run, turn: _Turn) -> AsyncGenerator[Event, None]:
         """The events of one run up to its end or its gates."""
         async for node in run:
             if pydantic_ai.Agent.is_model_request_node(node):
                 turn.absorb(run.all_messages(), node.request)
                 for event in turn.finish_step():
                     yield event
-                async for text in self._request(node, run):
-                    for piece in turn.say(text):
-                        yield {"type": "delta", "text": piece}
+                async with aclosing(self._request(node, run)) as texts:
+                    async for text in texts:
+                        for piece in turn.say(text):
+                            yield {"type": "delta", "text": piece}
                 turn.answered(run.all_messages()[-1])
             elif pydantic_ai.Agent.is_end_node(node):
                 turn.absorb(run.all_messages())
@@ -198,7 +210,7 @@ class PydanticAgent:
                     for event in turn.finish_step():
                         yield event
 
-    async def _request(self, node: ModelRequestNode[Work, _Output], run: _Run) -> AsyncIterator[str]:
+    async def _request(self, node: ModelRequestNode[Work, _Output], run: _Run) -> AsyncGenerator[str, None]:
         """Make a request; the texts of its response as they come."""
         await self._pace.turn()
         async with node.stream(run.ctx) as stream:

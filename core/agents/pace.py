@@ -13,8 +13,10 @@ from collections import deque
 LONG_ROUND = 0.008
 """Seconds of a round of the event loop after which nobody goes on, so that work in hand gets done."""
 
-MAX_LONG_ROUNDS = 25
-"""So many rounds in a row at most, since the work may be somebody else's."""
+LONGEST_HOLD = 0.025
+"""Seconds after the last one went on that the next one does, however long the rounds are: the work may be
+somebody else's, on a busy machine all of it is, and the queue must move faster than people write.
+"""
 
 
 class Pace:
@@ -24,7 +26,7 @@ class Pace:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._round_began = 0.0
-        self._long_rounds = 0
+        self._went_on_at = 0.0
 
     async def turn(self) -> None:
         """Wait for the next free round; when nobody else waits it is the next one."""
@@ -50,7 +52,7 @@ class Pace:
 
     def _may_go_on(self, now: float) -> bool:
         long, self._round_began = now - self._round_began > LONG_ROUND, now
-        self._long_rounds = self._long_rounds + 1 if long else 0
-        if self._long_rounds > MAX_LONG_ROUNDS:
-            self._long_rounds = 0
-        return self._long_rounds == 0
+        if long and now - self._went_on_at < LONGEST_HOLD:
+            return False
+        self._went_on_at = now
+        return True

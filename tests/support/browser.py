@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, expect
 
 from support.web import Patient, Settings
@@ -171,8 +172,6 @@ class Visitors:
 
 async def violations(page: Page) -> list[Mapping[str, Any]]:
     """What axe-core finds wrong with a page."""
-    from axe_playwright_python.async_playwright import Axe
-
     results = await Axe().run(page)
     return [
         {"id": found["id"], "nodes": [node["html"][:200] for node in found["nodes"]]}

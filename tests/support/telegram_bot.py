@@ -18,7 +18,8 @@ from turnback.bots.platform import Adapter
 from turnback.bots.presenting import Presenter
 from turnback.bots.supervising import supervise
 from turnback.bots.telegram import TelegramAdapter
-from turnback.bots.telegram.pacing import Limit, Limits, Pacer
+from turnback.bots.telegram.pacing import Limits, Pacer
+from turnback.bots.windows import Limit
 from turnback.core.agents.load import load_agent
 from turnback.core.agents.options import AgentOptions, ShellMode
 from turnback.core.agents.protocol import Agent

@@ -77,7 +77,8 @@ async def compare(page: PageAsked, thread: str = "", a: str = "", b: str = "") -
     common, before = read_common(seen.messages, shown.common)
     there = await rewind.resolve(page.actor, right.thread_id, right.step) if right.step else None
     threads = [*await rewind.threads(page.actor)]
-    return page.page(
+    return await asyncio.to_thread(
+        page.page,
         "replay_compare.html",
         here="replay",
         thread=listing.thread,

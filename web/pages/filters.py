@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from turnback.core.models import Surface
 from turnback.core.shapes import time_json
@@ -79,15 +79,6 @@ def line(text: str, limit: int = 200) -> Markup:
 def title_text(text: str) -> str:
     """The same without markup, for a browser's tab."""
     return " ".join(harmless(text).split())[:200]
-
-
-def marked(text: str, word: str) -> Markup:
-    """`text` with `word` in it marked."""
-    start = text.casefold().find(word.casefold()) if word else -1
-    if start < 0:
-        return escape(text)
-    end = start + len(word)
-    return Markup("{}<mark>{}</mark>{}").format(text[:start], text[start:end], text[end:])
 
 
 FILTERS = {

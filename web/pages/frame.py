@@ -33,6 +33,7 @@ from turnback.core.text import well_formed
 from turnback.web.pages.assets import asset_url
 from turnback.web.pages.filters import FILTERS
 from turnback.web.pages.markup import answer_html, cut_long
+from turnback.web.pages.talk import args_text
 from turnback.web.pages.urls import chat_url, replay_url
 from turnback.web.parts import Parts
 from turnback.web.problems import describe
@@ -55,7 +56,7 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.filters.update(FILTERS, answer=answer_html, cut_long=cut_long)
+_templates.filters.update(FILTERS, answer=answer_html, cut_long=cut_long, args_text=args_text)
 _templates.globals.update(asset=asset_url, chat_url=chat_url, replay_url=replay_url)
 
 

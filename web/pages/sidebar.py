@@ -106,8 +106,8 @@ def arrange(threads: Sequence[Thread], left: Mapping[ThreadId, str]) -> tuple[En
         made = []
         for thread in members:
             below = entries(forks[thread.id], depth + 1)
-            newest = max([thread.updated_at, *(e.newest for e in below)])
             flat = depth >= NESTED
+            newest = thread.updated_at if flat else max([thread.updated_at, *(e.newest for e in below)])
             made.append(Entry(thread=thread, newest=newest, left=left.get(thread.id), forks=() if flat else below))
             made += below if flat else ()
         return tuple(sorted(made, key=lambda e: e.newest, reverse=True))

@@ -178,8 +178,9 @@ def _steps_by_turn(source: Source, steps: Sequence[StepView]) -> dict[int, list[
     before = 0
     for view in steps:
         number = _turn_no(source, view)
+        follows = made[number][-1].view.step.iteration + 1 if made[number] else 0
         added = _added(source.messages, before, view.step.message_count)
-        said, calls = _read(added, view.step.tools)
+        said, calls = _read(added, view.step.tools, gap=view.step.iteration > follows)
         made[number].append(StepTalk(view=view, said=said, calls=calls, last=last_of[number] == view.step.id))
         before = view.step.message_count
     return made
@@ -202,10 +203,12 @@ def _added(messages: Sequence[Mapping[str, Any]], since: int, upto: int) -> Sequ
     return added[asked + 1 :]
 
 
-def _read(added: Sequence[Mapping[str, Any]], tools: Sequence[str]) -> tuple[str, tuple[Call, ...]]:
-    """What was said before the calls, and the calls with their results."""
+def _read(added: Sequence[Mapping[str, Any]], tools: Sequence[str], *, gap: bool) -> tuple[str, tuple[Call, ...]]:
+    """What was said before the calls, and the calls with their results; after a `gap` also those of the steps
+    of the turn that are not there (a fork has its root only)."""
     called = [call for message in added for call in message["tool_calls"]]
-    if [call["name"] for call in called] != list(tools):
+    names = [call["name"] for call in called]
+    if (names[len(names) - len(tools) :] if gap else names) != list(tools):
         return "", tuple(Call(name=name) for name in tools)
     results = [m["tool_result"] if m["tool_result"] is not None else m["text"] for m in added if m["role"] == "tool"]
     said = "\n\n".join(m["text"] for m in added if m["role"] == "assistant" and m["tool_calls"] and m["text"])
@@ -222,7 +225,7 @@ def _call(call: Mapping[str, Any], result: Any) -> Call:
         name=str(call["name"]),
         main=_cut(_main(args), MAIN_LENGTH),
         short=first if len(first) <= RESULT_LENGTH else f"{lines} lines" if lines > 1 else _cut(first, RESULT_LENGTH),
-        args=_cut(_shown(args), DETAIL_LENGTH),
+        args=args_text(args),
         result=_cut(shown, DETAIL_LENGTH),
     )
 
@@ -234,6 +237,11 @@ def _main(args: Any) -> str:
         if isinstance(args.get(name), str | int | float) and not isinstance(args[name], bool):
             return " ".join(str(args[name]).split())
     return ""
+
+
+def args_text(args: Any) -> str:
+    """A call's arguments, to be read."""
+    return _cut(_shown(args), DETAIL_LENGTH)
 
 
 def _shown(value: Any) -> str:

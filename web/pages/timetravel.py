@@ -29,7 +29,12 @@ router = page_router()
 PICKED = 60
 """Conversations that the picker names; the rest are on a page of their own."""
 
-_PARTS = {"opened": "replay_opened.html", "would": "replay_opened.html", "steps": "replay_steps.html"}
+_PARTS = {
+    "opened": "replay_opened.html",
+    "overview": "replay_opened.html",
+    "would": "replay_opened.html",
+    "steps": "replay_steps.html",
+}
 """What htmx may ask for by the id of its target, and the template that makes it."""
 
 _WORDS = {
@@ -73,7 +78,10 @@ async def look(page: PageAsked, thread: str = "", step: str = "", messages: str 
             return page.page("replay_chats.html", here="replay", rows=[])
         thread = threads[0].id
     note = Note(text=_WORDS[done], alert=False) if done in _WORDS else None
-    return await _show(page, thread, step, threads=threads, messages=messages, note=note)
+    answer = await _show(page, thread, step, threads=threads, messages=messages, note=note)
+    if note is not None:  # what was done is said once: the address to come back to does not say it again
+        answer.headers["HX-Push-Url"] = steps_url(ThreadId(thread), _choice(page.request.query_params), _whole(step))
+    return answer
 
 
 @router.get("/replay/chats")
@@ -189,17 +197,18 @@ async def _show(
         try:
             opened = await _open(page, listing, ref, messages, limits)
         except Refusal as refusal:
-            status = refusal.status if status == 200 else status
+            status = refusal.status if status == 200 and part != "would" else status
             note = _note(refusal, listing.thread) if note is None else note
     scene = set_up(
         listing,
         choice=choice or _choice(page.request.query_params),
-        opened=opened.step.id if opened else StepId(ref) if part == "steps" and ID.fullmatch(ref) else None,
+        opened=opened.step.id if opened else _whole(ref) if part == "steps" else None,
         threads=threads,
         limits=limits,
         note=note,
     )
-    return page.page(
+    return await asyncio.to_thread(  # a long list takes longer to render than the loop may be held
+        page.page,
         _PARTS.get(part, "replay.html"),
         status,
         here="replay",
@@ -245,7 +254,7 @@ async def _not_done(page: Page, thread_id: str, step: str, form: Mapping[str, st
     answer = await _show(
         page,
         thread_id,
-        step if ID.fullmatch(step) else "",
+        _whole(step) or "",
         status=refusal.status,
         choice=_choice(form),
         note=_note(refusal, thread),
@@ -265,6 +274,10 @@ def _note(refusal: Refusal, thread: Thread) -> Note:
     if isinstance(refusal, NotFound):
         return replace(note, text="There is no such step here: it was removed, or the address is not whole.")
     return note
+
+
+def _whole(step: str) -> StepId | None:
+    return StepId(step) if ID.fullmatch(step) else None
 
 
 def _choice(fields: Mapping[str, str]) -> Choice:

@@ -6,109 +6,89 @@ export function start(area) {
   const form = area.querySelector('form');
   const box = form.querySelector('textarea');
   const menu = area.querySelector('[role=listbox]');
-  const stopButton = form.querySelector('.stop');
-  const offered = area.querySelector('#offered');
+  const options = menu ? [...menu.children] : [];
+  const most = matchMedia('(max-width: 56rem)').matches ? 5 : 7;
+  let chosen = null;
   let sent = null;
 
-  const options = menu ? [...menu.querySelectorAll('[role=option]')] : [];
   const shown = () => options.filter((option) => !option.hidden);
-  const chosen = () => options.find((option) => option.getAttribute('aria-selected') === 'true' && !option.hidden);
 
   function choose(option) {
+    chosen = option;
     for (const other of options) other.setAttribute('aria-selected', String(other === option));
-    if (option) {
-      box.setAttribute('aria-activedescendant', option.id);
-      option.scrollIntoView({ block: 'nearest' });
-    } else {
-      box.removeAttribute('aria-activedescendant');
-    }
+    box.setAttribute('aria-activedescendant', option?.id ?? '');
   }
 
-  function close() {
+  /** Show the commands that begin like this; nothing does like '-'. */
+  function offer(text = box.value.toLowerCase().trimEnd()) {
     if (!menu) return;
-    menu.hidden = true;
-    offered.textContent = '';
-    choose(null);
-  }
-
-  function offer() {
-    if (!menu) return;
-    const text = box.value.toLowerCase();
-    const fits = text.startsWith('/') && !text.includes('\n');
     let count = 0;
     for (const option of options) {
       const usage = option.dataset.usage.toLowerCase();
-      option.hidden = !(fits && usage.startsWith(text.trimEnd()) && usage !== text.trimEnd());
-      count += option.hidden ? 0 : 1;
+      option.hidden = !text || usage === text || !usage.startsWith(text) || ++count > most;
     }
-    if (!count) {
-      close();
-      return;
-    }
-    menu.hidden = false;
-    offered.textContent = `${count} ${count === 1 ? 'command' : 'commands'}, arrow keys choose`;
-    if (!chosen()) choose(null);
+    menu.hidden = count === 0;
+    area.querySelector('#offered').textContent = count ? `${Math.min(count, most)} commands, arrow keys choose` : '';
+    if (chosen?.hidden || !count) choose(null);
   }
 
   function take(option) {
-    const usage = option.dataset.usage;
-    box.value = 'whole' in option.dataset ? usage : usage.replace(/ (STEP|A|B|LABEL).*$/, ' ');
-    close();
+    const { usage, whole } = option.dataset;
+    box.value = whole === undefined ? usage.replace(/ (STEP|A|B|LABEL).*$/, ' ') : usage;
+    offer('-');
     box.focus();
   }
 
-  function onMenuKey(event) {
+  /** Whether the menu takes a key. */
+  function onMenuKey(key) {
     const list = shown();
-    const at = list.indexOf(chosen());
-    if (event.key === 'ArrowDown') choose(list[(at + 1) % list.length]);
-    else if (event.key === 'ArrowUp') choose(list[(at <= 0 ? list.length : at) - 1]);
-    else if (event.key === 'Escape') close();
-    else if ((event.key === 'Tab' || event.key === 'Enter') && (chosen() || (event.key === 'Tab' && list[0])))
-      take(chosen() ?? list[0]);
+    const at = list.indexOf(chosen);
+    if (key === 'ArrowDown') choose(list[(at + 1) % list.length]);
+    else if (key === 'ArrowUp') choose(list.at(at - 1 < 0 ? -1 : at - 1));
+    else if (key === 'Escape') offer('-');
+    else if (key === 'Tab' || (key === 'Enter' && chosen)) take(chosen ?? list[0]);
     else return false;
-    event.preventDefault();
     return true;
   }
 
   box.addEventListener('keydown', (event) => {
-    if (event.isComposing) return;
-    if (menu && !menu.hidden && !event.shiftKey && onMenuKey(event)) return;
-    if (event.key === 'Escape') box.blur();
-    if (event.key !== 'Enter' || event.shiftKey) return;
-    event.preventDefault();
-    if (box.value.trim()) form.requestSubmit(form.querySelector('.send, .go'));
+    if (event.isComposing || event.shiftKey) return;
+    if (menu && !menu.hidden && onMenuKey(event.key)) {
+      event.preventDefault();
+    } else if (event.key === 'Escape') {
+      box.blur();
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      if (box.value.trim()) form.requestSubmit(form.querySelector('.go'));
+    }
   });
-  box.addEventListener('input', offer);
-  box.addEventListener('blur', () => setTimeout(close, 150));
+  box.addEventListener('input', () => offer());
+  box.addEventListener('blur', () => offer('-'));
   menu?.addEventListener('mousedown', (event) => {
-    const option = event.target.closest('[role=option]');
-    if (!option) return;
     event.preventDefault();
-    take(option);
+    take(event.target.closest('[role=option]'));
   });
 
   // Stopping is a request of its own: what is in the box stays there.
-  stopButton?.addEventListener('click', async (event) => {
+  form.querySelector('.stop')?.addEventListener('click', async (event) => {
     event.preventDefault();
-    const answer = await fetch(stopButton.formAction, { method: 'POST', headers: { 'HX-Request': 'true' } }).catch(() => null);
+    const { formAction } = event.currentTarget;
+    const answer = await fetch(formAction, { method: 'POST', headers: { 'HX-Request': 'true' } }).catch(() => null);
     if (!answer?.ok) say('The turn could not be stopped. Try again.', true);
     box.focus();
   });
 
   form.addEventListener('htmx:beforeRequest', (event) => {
-    if (event.target !== form) return;
-    if (sent !== null) {
-      event.preventDefault(); // the same message twice is a double press
-      return;
-    }
-    sent = box.value;
-    close();
+    if (sent !== null) event.preventDefault(); // the same message twice is a double press
+    sent ??= box.value;
+    offer('-');
   });
   form.addEventListener('htmx:afterRequest', (event) => {
-    if (event.target !== form) return;
     if (event.detail.successful && box.value === sent) box.value = '';
     sent = null;
-    area.dispatchEvent(new CustomEvent('turnback:sent', { bubbles: true }));
+    area.dispatchEvent(new CustomEvent('turnback:sent'));
   });
-  if (!matchMedia('(pointer: coarse)').matches && document.activeElement?.id !== 'search') box.focus({ preventScroll: true });
+  if (!matchMedia('(pointer: coarse)').matches && document.activeElement.id !== 'search') {
+    box.focus({ preventScroll: true });
+  }
 }

@@ -1,13 +1,10 @@
-// What happens, as it happens: from the shared worker, or a stream of this tab's own where there is none.
-//
-// Listeners get (name, data). After a gap that the server cannot fill they get ('reload', {thread_id: null}).
+// What happens, as it happens. Listeners get (name, data); ('reload', {thread_id: null}) where something may
+// have been missed. One stream for the browser where it has shared workers, else one for the tab.
 
-const NAMES = ['snapshot', 'message', 'delta', 'turn_started', 'turn_finished', 'approval', 'reload', 'threads'];
+import { follow } from './source.js';
 
 const listeners = new Set();
-let link = null;
 let account = null;
-let isDown = false;
 let newest = '';
 
 /** Hear of everything from now on; answers a function that ends it. */
@@ -16,84 +13,40 @@ export function listen(listener) {
   return () => listeners.delete(listener);
 }
 
-function tell(name, data) {
-  for (const listener of [...listeners]) listener(name, data);
-}
-
-function numberOf(id) {
-  const [run, number] = (id ?? '').split('-');
-  return { run, number: Number(number) };
-}
-
 /** Whether something happened after the event `at`, which a page that was rendered then cannot show. */
-export function movedSince(at) {
-  const [its, mine] = [numberOf(newest), numberOf(at)];
-  return newest !== '' && (its.run !== mine.run || its.number > mine.number);
+export function movedSince(at, id = newest) {
+  const [run, number] = id.split('-');
+  const [itsRun, itsNumber] = at.split('-');
+  return id !== '' && (run !== itsRun || Number(number) > Number(itsNumber));
 }
 
-function onEvent({ name, data, id }) {
-  newest = id;
-  tell(name, JSON.parse(data));
-}
-
-function onMessage(message, seen) {
-  if (message.kind === 'event') {
-    onEvent(message);
-  } else if (message.kind === 'joined') {
-    const mine = numberOf(seen);
-    for (const past of message.recent) {
-      const its = numberOf(past.id);
-      if (its.run !== mine.run || its.number > mine.number) onEvent(past);
-    }
-    down(false);
-  } else if (message.kind === 'open') {
-    // The page was rendered before the stream began: what lies between is asked for once.
-    tell('reload', { thread_id: null });
-    down(false);
-  } else if (message.kind === 'back') {
-    down(false);
-  } else if (message.kind === 'down') {
-    down(true);
+function receive({ kind, name, id, data }, seen) {
+  if (id) newest = id;
+  if (kind === 'event') {
+    for (const listener of [...listeners]) listener(name, data);
+    return;
   }
-}
-
-function down(now) {
-  document.documentElement.classList.toggle('listening', !now);
-  if (isDown === now) return;
-  isDown = now;
-  document.documentElement.classList.toggle('offline', now);
-  tell(now ? 'down' : 'up', {});
-}
-
-function shared(url, seen) {
-  const worker = new SharedWorker(url, { name: `turnback ${account}` });
-  worker.port.onmessage = (event) => onMessage(event.data, seen);
-  worker.port.start();
-  window.addEventListener('pagehide', () => worker.port.postMessage('bye'));
-  return worker;
-}
-
-function own() {
-  const source = new EventSource('/api/events');
-  let wasOpen = false;
-  source.onopen = () => {
-    onMessage({ kind: wasOpen ? 'back' : 'open' });
-    wasOpen = true;
-  };
-  source.onerror = () => {
-    onMessage({ kind: 'down' });
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => (link = own()), 4000);
-  };
-  for (const name of NAMES) source.addEventListener(name, (event) => onEvent({ name, data: event.data, id: event.lastEventId }));
-  return source;
+  const { classList } = document.documentElement;
+  classList.toggle('listening', kind !== 'down');
+  classList.toggle('offline', kind === 'down');
+  if (kind === 'open' || (kind === 'joined' && movedSince(seen, id))) {
+    receive({ kind: 'event', name: 'reload', data: { thread_id: null } });
+  }
 }
 
 /** Begin to listen, once for each account that is signed in here. */
 export function connect() {
   const app = document.getElementById('app');
-  if (!app || (link && account === app.dataset.account)) return;
-  if (link) window.location.reload();
+  if (!app || account === app.dataset.account) return;
+  if (account) window.location.reload();
   account = app.dataset.account;
+  const { streamAt } = app.dataset;
+  if (!('SharedWorker' in window)) {
+    follow((message) => receive(message, streamAt));
+    return;
+  }
   const url = new URL('./stream.js', import.meta.url);
-  link = 'SharedWorker' in window ? shared(url, app.dataset.streamAt) : own();
+  const { port } = new SharedWorker(url, { type: 'module', name: account });
+  port.onmessage = (event) => receive(event.data, streamAt);
+  window.addEventListener('pagehide', () => port.postMessage('bye'));
 }

@@ -8,7 +8,6 @@ const FIRST_WAIT_MS = 700;
 const NEAR_END = 48;
 
 let kept = null;
-let quiet = false;
 
 const byId = (id) => (id ? document.getElementById(id) : null);
 const rows = () => [...document.querySelectorAll('#steps a.step')];
@@ -20,7 +19,9 @@ function keep() {
   const scroll = byId('steps-scroll');
   if (!scroll) return;
   const focused = document.activeElement;
+  if (focused === document.body && kept?.pending) return; // the swap before this one has not put it back yet
   kept = {
+    pending: true,
     thread: byId('travel')?.dataset.thread,
     top: scroll.scrollTop,
     atEnd: scroll.scrollTop + scroll.clientHeight > scroll.scrollHeight - NEAR_END,
@@ -41,6 +42,8 @@ function putBack() {
     return;
   }
   scroll.scrollTop = kept.atEnd && scroll.scrollHeight > kept.height ? scroll.scrollHeight : kept.top;
+  kept.pending = false;
+  if (document.activeElement !== document.body) return; // the reader went elsewhere meanwhile
   const row = kept.step && rows().find((link) => stepOf(link) === kept.step);
   const fold = kept.fold && document.querySelector(`#steps [data-fold="${kept.fold}"]`);
   (row || fold || byId(kept.id))?.focus({ preventScroll: true });
@@ -63,13 +66,14 @@ function refreshSteps() {
   if (byId('steps')) window.htmx.ajax('GET', address(), { target: '#steps', swap: 'outerHTML' });
 }
 
-/** What a restore would do may have changed; what the reader reads has not. */
+/** What a restore would do may have changed; what the reader reads has not.
+
+    Only parts are swapped that no click of the reader's aims at: a click whose target was replaced is lost. */
 function refreshPreview() {
   if (byId('would') && document.querySelector('.namer[open]') === null) {
     window.htmx.ajax('GET', address(), { target: '#would', select: '#would', swap: 'outerHTML' });
-  } else if (document.querySelector('#opened .over')) {
-    quiet = true;
-    window.htmx.ajax('GET', address(), { target: '#opened', swap: 'outerHTML' });
+  } else if (byId('overview')) {
+    window.htmx.ajax('GET', address(), { target: '#overview', select: '#overview', swap: 'outerHTML' });
   }
 }
 
@@ -175,17 +179,16 @@ document.addEventListener('change', (event) => {
 });
 
 document.addEventListener('htmx:beforeSwap', (event) => {
-  if (['steps', 'travel', 'would'].includes(event.detail.target?.id)) keep();
+  if (['steps', 'travel'].includes(event.detail.target?.id)) keep();
 });
 
 document.addEventListener('htmx:load', (event) => {
   const { id } = event.detail.elt;
-  if (id === 'steps' || id === 'would') {
+  if (id === 'steps') {
     putBack();
   } else if (id === 'opened') {
     markOpened();
-    if (!quiet) byId('opened-h')?.focus({ preventScroll: true });
-    quiet = false;
+    byId('opened-h')?.focus({ preventScroll: true });
     const drawn = document.querySelector('#steps .lanes');
     if (drawn && String(drawn.viewBox.baseVal.height) !== byId('steps').dataset.height) refreshSteps();
   }

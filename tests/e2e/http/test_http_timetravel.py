@@ -186,6 +186,17 @@ async def test_a_part_is_sent_where_a_part_is_asked_for(browser: httpx2.AsyncCli
     assert 'aria-current="true"' in listed.text
 
 
+async def test_a_step_that_is_removed_while_it_is_read_says_so(
+    browser: httpx2.AsyncClient, house: House, trip: str
+) -> None:
+    first = (await ids(house, trip))[0]
+    await house.service.rewind.clear(actor_of(house), trip)
+    headers = {"HX-Request": "true", "HX-Target": "would"}
+    answer = await browser.get(f"/replay?thread={trip}&step={first}", headers=headers)
+    assert answer.status_code == 200
+    assert "This step was removed." in answer.text
+
+
 @pytest.mark.parametrize(
     "path",
     [

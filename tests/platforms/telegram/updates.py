@@ -50,6 +50,8 @@ class Updates:
         self.allowed: frozenset[str] | None = None
         self.webhook = Webhook()
         self.history: list[Json] = []
+        self.handed_at: dict[int, float] = {}
+        """When each update was first handed out, by its id."""
         self.refused_deliveries = 0
         self._clock, self._on_answer = clock, on_answer
         self._next_id = counter(100_000_001)
@@ -105,7 +107,7 @@ class Updates:
             await self._wait_for_one(seconds)
         batch = list(self._waiting)[: min(max(limit, 1), 100)]
         for waiting in batch:
-            waiting.handed_out = True
+            self._hand_out(waiting)
         self._changed.touch()
         return [waiting.update for waiting in batch]
 
@@ -131,6 +133,10 @@ class Updates:
         if self._poll and not self._poll.done():
             self._poll.set_result(None)
         self._deliver_soon()
+
+    def _hand_out(self, waiting: _Waiting) -> None:
+        waiting.handed_out = True
+        self.handed_at.setdefault(waiting.update["update_id"], self._clock.now())
 
     def _confirm(self, offset: int) -> None:
         if offset < 0:
@@ -162,7 +168,7 @@ class Updates:
         async with httpx2.AsyncClient(trust_env=False, verify=False, timeout=DELIVERY_SECONDS) as client:
             while self._waiting and self.webhook.url:
                 waiting = self._waiting[0]
-                waiting.handed_out = True
+                self._hand_out(waiting)
                 if await self._posted(client, waiting.update):
                     if waiting in self._waiting:
                         self._waiting.remove(waiting)

@@ -616,3 +616,17 @@ async def test_memory_off_refused_by_the_step_store_leaves_it_on(
     with pytest.raises(StoreUnavailable):
         await service.rewind.set_memory(ANN, thread.id, False)
     assert (await service.rewind.thread(ANN, thread.id)).memory
+
+
+async def test_a_listing_names_the_move_that_a_redo_would_reverse(service: Turnback, thread: Thread, say: Say) -> None:
+    await say("one")
+    await say("two")
+    before = (await service.rewind.thread(ANN, thread.id)).head
+    told = await service.rewind.undo(ANN, thread.id)
+
+    back = (await service.rewind.list_steps(ANN, thread.id)).back
+
+    assert back is not None
+    assert (back.id, back.to) == (told.bring_back, before)
+    await say("three")
+    assert (await service.rewind.list_steps(ANN, thread.id)).back is None

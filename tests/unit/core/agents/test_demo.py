@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 from typing import Any
 
 import pytest
@@ -200,3 +202,21 @@ async def test_two_turns_at_once_do_not_mix(agent: PydanticAgent, context: Surro
 async def test_tools_that_leave_nothing_are_quiet(agent: PydanticAgent) -> None:
     assert {"read_file", "list_files", "note", "plan", "remember", "recall", "sleep", "big"} <= agent.quiet_tools
     assert not {"write_file", "append_file", "delete_file", "run_command"} & agent.quiet_tools
+
+
+@pytest.mark.parametrize("heard", range(1, 7))
+async def test_turn_that_is_left_at_any_event_closes_all_that_it_opened(
+    heard: int, agent: PydanticAgent, context: Surroundings
+) -> None:
+    before, dropped = sys.get_asyncgen_hooks(), list[str]()
+    sys.set_asyncgen_hooks(finalizer=lambda generator: dropped.append(repr(generator)))
+    try:
+        events = agent.run({}, "steps 2", context)
+        for _ in range(heard):
+            await anext(events)
+        await events.aclose()
+        del events
+        gc.collect()
+    finally:
+        sys.set_asyncgen_hooks(*before)
+    assert [name for name in dropped if PydanticAgent.__name__ in name] == []

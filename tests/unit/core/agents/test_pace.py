@@ -46,6 +46,18 @@ async def test_long_rounds_delay_but_do_not_stop(monkeypatch: pytest.MonkeyPatch
     await asyncio.wait_for(go(Pace(), lambda: None), 10)
 
 
+def test_queue_moves_faster_than_people_write_even_on_a_busy_machine() -> None:
+    queue, rounds = Pace(), [1000 + number * 0.02 for number in range(1, 501)]
+
+    assert sum(queue._may_go_on(now) for now in rounds) > 200  # in 10 s
+
+
+def test_long_round_is_given_to_the_work_in_hand() -> None:
+    queue, rounds = Pace(), [1000 + number * 0.009 for number in range(1, 101)]
+
+    assert sum(queue._may_go_on(now) for now in rounds) < 50
+
+
 def test_queue_serves_one_loop_after_another() -> None:
     queue, gone = Pace(), []
 

@@ -1,0 +1,127 @@
+"""The list of chats, in a browser: live in every tab, one event stream, search, forks under their origin."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import APIResponse, Page, Route, expect
+from support.browser import DESKTOP, Lodge, Visitors
+
+from turnback.core.models import Surface
+
+
+def names(page: Page) -> object:
+    return page.locator("#chats .name")
+
+
+async def test_fork_made_on_a_platform_appears_within_a_second_in_every_tab(visitors: Visitors, home: Lodge) -> None:
+    thread = await home.thread("ann", "Trip", "one")
+    await home.thread("ann", "Newer", "two")
+    context = await visitors.context("ann")
+    tabs = [await context.new_page() for _ in range(3)]
+    for tab, path in zip(tabs, ("/", f"/chats/{thread.id}", "/new"), strict=True):
+        await tab.goto(path)
+        await expect(tab.locator("#chats li")).to_have_count(2)
+        await tab.locator("html.listening").wait_for()
+    await home.service.rewind.fork(await home.actor("ann", Surface.TELEGRAM), thread.id)
+    for tab in tabs:
+        fork = tab.locator("#chats ol li")
+        await expect(fork).to_contain_text("from turn 1, step 1", timeout=1000)
+        await expect(tab.locator("#chats > ul > li").first).to_contain_text("Trip")
+
+
+async def test_tabs_share_one_event_stream(visitors: Visitors, home: Lodge) -> None:
+    thread = await home.thread("ann", "Trip", "one")
+    context = await visitors.context("ann")
+    for path in ("/", f"/chats/{thread.id}", "/new"):
+        tab = await context.new_page()
+        await tab.goto(path)
+        await tab.locator("html.listening").wait_for()
+    assert len(home.service.events._listeners) == 1
+
+
+async def test_browser_without_shared_workers_listens_all_the_same(visitors: Visitors, home: Lodge) -> None:
+    await home.thread("ann", "Trip", "one")
+    context = await visitors.context("ann")
+    await context.add_init_script("delete window.SharedWorker")
+    page = await context.new_page()
+    await page.goto("/")
+    await page.locator("html.listening").wait_for()
+    await home.thread("ann", "Made elsewhere")
+    await expect(page.locator("#chats")).to_contain_text("Made elsewhere")
+
+
+async def test_search_filters_and_keeps_filtering_when_the_list_changes(visitors: Visitors, home: Lodge) -> None:
+    for title in ("Packing list", "Budget table"):
+        await home.thread("ann", title)
+    page = await visitors.visit("ann", "/", DESKTOP)
+    await page.keyboard.press("Control+k")
+    await expect(page.locator("#search")).to_be_focused()
+    await page.keyboard.type("pack")
+    await expect(page.locator("#chats li")).to_have_count(1)
+    await home.thread("ann", "Budget of May")
+    await home.thread("ann", "Packing again")
+    await expect(page.locator("#chats li")).to_have_count(2)
+    await page.fill("#search", "nothing like it")
+    await expect(page.locator("#chats")).to_contain_text("No chat of yours has “nothing like it” in its name.")
+
+
+async def test_rename_shows_in_another_tab(visitors: Visitors, home: Lodge) -> None:
+    thread = await home.thread("ann", "Trip", "one")
+    context = await visitors.context("ann")
+    here, there = await context.new_page(), await context.new_page()
+    await there.goto(f"/chats/{thread.id}")
+    await here.goto(f"/chats/{thread.id}")
+    await here.get_by_role("link", name="Rename").click()
+    await here.get_by_label("Name of this chat").fill("Journey")
+    await here.get_by_role("button", name="Rename").click()
+    for page in (here, there):
+        await expect(page.locator("#chats .name")).to_contain_text("Journey")
+        await expect(page.locator("#chat-title")).to_have_text("Journey")
+
+
+async def test_delete_says_what_goes_and_leaves_the_fork(visitors: Visitors, home: Lodge) -> None:
+    thread = await home.thread("ann", "Trip", "one", "two")
+    await home.service.rewind.fork(await home.actor("ann"), thread.id)
+    page = await visitors.visit("ann", f"/chats/{thread.id}")
+    await page.get_by_role("link", name="Delete…").click()
+    section = page.locator("#delete")
+    await expect(section).to_contain_text("4 messages, 2 steps, 0 remembered facts and its files")
+    await expect(section).to_contain_text("Your 1 fork of it stays.")
+    await section.get_by_role("button", name="Delete this chat").click()
+    await page.wait_for_url(re.compile(r"/$"))
+    await expect(page.locator("#chats li")).to_have_count(1)
+    await expect(page.locator("#chats li")).to_contain_text("Trip")
+
+
+async def test_keyboard_focus_survives_a_refresh_of_the_list(visitors: Visitors, home: Lodge) -> None:
+    thread = await home.thread("ann", "Trip", "one")
+    page = await visitors.visit("ann", "/")
+    link = page.locator(f"#chats a[href='/chats/{thread.id}']")
+    await link.focus()
+    await home.thread("ann", "Another")
+    await expect(page.locator("#chats li")).to_have_count(2)
+    await expect(link).to_be_focused()
+
+
+async def test_old_answer_never_replaces_a_newer_list(visitors: Visitors, home: Lodge) -> None:
+    await home.thread("ann", "First")
+    page = await visitors.visit("ann", "/")
+    await page.locator("html.listening").wait_for()
+    held: list[tuple[Route, APIResponse]] = []
+
+    async def hold_one(route: Route) -> None:
+        if not held:
+            held.append((route, await route.fetch()))
+            await home.thread("ann", "Second")
+        else:
+            await route.continue_()
+
+    await page.route("**/sidebar*", hold_one)
+    await home.service.rewind.rename(
+        await home.actor("ann"), (await home.service.rewind.threads(await home.actor("ann")))[0].id, "Renamed"
+    )
+    await expect(page.locator("#chats")).to_contain_text("Second")
+    ((route, old),) = held
+    await route.fulfill(response=old)
+    await expect(page.locator("#chats li")).to_have_count(2)
