@@ -6,7 +6,7 @@ the answer is left to the platform's own pace. `/stop` and the answers to approv
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -30,12 +30,13 @@ from turnback.bots.commands import (
 from turnback.bots.dispatch import Dispatch
 from turnback.bots.grammar import parse
 from turnback.bots.inbox import take_in
+from turnback.bots.offering import offered
 from turnback.bots.origins import Origin
 from turnback.bots.people import PlatformPeople
 from turnback.bots.places import Place
 from turnback.bots.platform import Incoming, Message, Press, Said, Unreachable
 from turnback.bots.presenting import Presenter
-from turnback.bots.replies import Reply
+from turnback.bots.replies import Option, Reply
 from turnback.core.locks import Locks
 from turnback.core.models import Actor
 from turnback.core.service import Turnback
@@ -90,6 +91,20 @@ class Desk:
         if isinstance(parsed, NotACommand | NotForUs):
             return
         await self._attend(p, parsed, lambda actor: self._do(actor, p, parsed), stranger_told=True)
+
+    async def offer_steps(self, asker: Incoming, typed: str, most: int) -> Sequence[Option]:
+        """Steps to choose from while somebody types; none where they may not. Changes nothing, never raises."""
+
+        async def find() -> Sequence[Option]:
+            actor = await self._actor(asker)
+            thread_id = await self._dispatch.places.find(asker.place)
+            if actor is None or thread_id is None:
+                return ()
+            listing = await self._service.rewind.list_steps(actor, thread_id, everything=True)
+            return offered(listing.steps, typed, self._clock(), most)
+
+        found = await self._dispatch.guarded(asker.place, "offer", find)
+        return () if isinstance(found, Reply) else found
 
     async def _attend(self, incoming: Incoming, asked: Asked | None, work: _Work, *, stranger_told: bool) -> None:
         """Let somebody in if they may come in, do what they want in its turn, and say what comes of it."""

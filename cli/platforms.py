@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
+
+from pydantic import SecretStr
 
 from turnback.bots.desk import Desk
 from turnback.bots.platform import Adapter, down_kind
@@ -58,6 +61,25 @@ def configure(settings: Settings, service: Turnback) -> Configured:
         adapters.append(telegram)
         if values.webhook_url:
             hooks["/hooks/telegram"] = telegram.hook
+    if settings.discord.token is not None:
+        from turnback.bots.discord.adapter import DiscordAdapter  # noqa: PLC0415 - see above
+
+        token = settings.discord.token.get_secret_value()
+        adapters.append(DiscordAdapter(token, service.threads, proxy=discord_proxy(settings, os.environ)))
+    if settings.slack.bot_token is not None:
+        from turnback.bots.slack.adapter import SlackAdapter  # noqa: PLC0415 - see above
+
+        slack = SlackAdapter(
+            settings.slack.bot_token.get_secret_value(),
+            service.threads,
+            app_token=_secret(settings.slack.app_token),
+            signing_secret=_secret(settings.slack.signing_secret),
+            api_base_url=settings.slack.api_base_url,
+            allow=lambda: settings.access.allow,
+        )
+        adapters.append(slack)
+        if settings.slack.app_token is None:
+            hooks["/hooks/slack"] = slack.hook
     return Configured(adapters=adapters, hooks=hooks)
 
 
@@ -67,6 +89,29 @@ def probes(settings: Settings) -> Iterator[tuple[str, Awaitable[str]]]:
         from turnback.bots.telegram.adapter import probe  # noqa: PLC0415 - see above
 
         yield "telegram", probe(settings.telegram.token.get_secret_value(), settings.telegram.api_base_url)
+    if settings.discord.token is not None:
+        from turnback.bots.discord.adapter import probe as probe_discord  # noqa: PLC0415 - see above
+
+        token = settings.discord.token.get_secret_value()
+        yield "discord", probe_discord(token, discord_proxy(settings, os.environ))
+    if settings.slack.bot_token is not None:
+        from turnback.bots.slack.adapter import probe as probe_slack  # noqa: PLC0415 - see above
+
+        slack = settings.slack
+        yield (
+            "slack",
+            probe_slack(
+                settings.slack.bot_token.get_secret_value(),
+                _secret(slack.app_token),
+                _secret(slack.signing_secret),
+                slack.api_base_url,
+            ),
+        )
+
+
+def discord_proxy(settings: Settings, environment: Mapping[str, str]) -> str | None:
+    """The proxy to Discord: `discord.proxy`, or else the environment's, which its library does not read."""
+    return settings.discord.proxy or environment.get("HTTPS_PROXY") or environment.get("https_proxy") or None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,3 +162,7 @@ class Platforms:
             return
         await self.service.turns.close()
         await self.presenter.settle(LAST_WORDS_SECONDS)
+
+
+def _secret(value: SecretStr | None) -> str | None:
+    return value.get_secret_value() if value is not None else None

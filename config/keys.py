@@ -20,9 +20,7 @@ from turnback.config.sections import MAX_WHOLE, Section, Settings
 HIDDEN = "(hidden)"
 
 NOT_YET = frozenset({"storage.url"})
-"""Keys whose feature is not built yet, beside the whole sections below: refused when set."""
-
-SECTIONS_NOT_YET = frozenset({"discord", "slack"})
+"""Keys whose feature is not built yet: refused when set."""
 
 BUILT_IN_AGENTS = ("demo", "pydantic-ai")
 """Agents that can be named beside `module:attribute`."""
@@ -62,7 +60,7 @@ class Key:
     @property
     def built(self) -> bool:
         """Whether the feature behind it exists in this version."""
-        return str(self) not in NOT_YET and self.section not in SECTIONS_NOT_YET
+        return str(self) not in NOT_YET
 
     def read(self, text: str) -> Any:
         """What `text`, from the environment or a chat, means; text that means nothing stays as it is."""

@@ -10,12 +10,11 @@ from datetime import UTC, datetime
 
 import structlog
 from telegram.error import Conflict, InvalidToken, TelegramError
-from telegram.ext import ExtBot
-from telegram.request import HTTPXRequest
 
 from turnback.bots.desk import Desk
 from turnback.bots.platform import Down
 from turnback.bots.presenting import Presenter
+from turnback.bots.telegram.client import make_bot
 from turnback.bots.telegram.hook import Hook
 from turnback.bots.telegram.incoming import Incoming
 from turnback.bots.telegram.intake import Intake
@@ -26,12 +25,7 @@ from turnback.bots.telegram.reading import UPDATES
 from turnback.core.models import Surface
 from turnback.core.threads.store import ThreadStore
 
-OFFICIAL = "https://api.telegram.org/bot"
-POLL_SECONDS = 30
-REQUEST_SECONDS = 20.0
-CONNECT_SECONDS = 10.0
 CONFIRM_SECONDS = 1.0
-CONNECTIONS = 64
 
 TROUBLE_WAITS = (0.5, 1.0, 2.0, 4.0)
 """Seconds between tries when polling fails; after the last one the operator is told."""
@@ -125,7 +119,7 @@ class TelegramAdapter:
         failures = 0
         while True:
             try:
-                updates = await self.bot.get_updates(offset=self._offset, timeout=POLL_SECONDS, allowed_updates=UPDATES)
+                updates = await self.bot.pull(self._offset)
             except InvalidToken:
                 raise
             except TelegramError:
@@ -136,8 +130,8 @@ class TelegramAdapter:
                 continue
             failures = 0
             if updates:
-                await intake.take(*(update.to_dict() for update in updates))
-                self._offset = updates[-1].update_id + 1
+                await intake.take(*updates)
+                self._offset = int(updates[-1]["update_id"]) + 1
 
     async def _serve_hook(self, intake: Intake) -> None:
         assert self._webhook_url is not None
@@ -156,21 +150,6 @@ class TelegramAdapter:
         await self._threads.move_place(Surface.TELEGRAM, str(old), str(new))
         if self._presenter is not None:
             self._presenter.move(Surface.TELEGRAM, str(old), str(new))
-
-
-def make_bot(token: str, api_base_url: str | None, pacer: Pacer | None = None) -> ExtBot[None]:
-    """The library's client. Proxy and certificates come from the environment, as httpx reads it."""
-    base = api_base_url or OFFICIAL
-    head, bot, tail = base.rpartition("/bot")
-    files = f"{head}/file/bot{tail}" if bot else f"{base}/file"
-    return ExtBot(
-        token,
-        base_url=base,
-        base_file_url=files,
-        request=_request(CONNECTIONS),
-        get_updates_request=_request(2),
-        rate_limiter=pacer,
-    )
 
 
 def down(error: TelegramError) -> Down:
@@ -192,14 +171,3 @@ async def probe(token: str, api_base_url: str | None = None) -> str:
             return f"@{bot.username}"
     except TelegramError as error:
         raise down(error) from None
-
-
-def _request(connections: int) -> HTTPXRequest:
-    return HTTPXRequest(
-        connection_pool_size=connections,
-        read_timeout=REQUEST_SECONDS,
-        write_timeout=REQUEST_SECONDS,
-        connect_timeout=CONNECT_SECONDS,
-        pool_timeout=REQUEST_SECONDS,
-        media_write_timeout=120.0,
-    )

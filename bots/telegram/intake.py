@@ -17,9 +17,10 @@ from telegram import Bot, Update
 from telegram.error import TelegramError
 
 from turnback.bots.desk import Desk
+from turnback.bots.lanes import Lanes
 from turnback.bots.platform import Down, Unreachable
+from turnback.bots.telegram.client import readable
 from turnback.bots.telegram.incoming import Asked, Incoming
-from turnback.bots.telegram.lanes import Lanes
 from turnback.bots.telegram.outlet import OnMoved
 from turnback.bots.telegram.reading import Heard, hear, migration
 from turnback.core.models import Surface
@@ -72,7 +73,9 @@ class Intake:
         wanted: list[tuple[str, Heard]] = []
         now, claims, albums = self._clock(), list[Awaitable[bool]](), set(self._albums)
         for payload in payloads:
-            update = Update.de_json(dict(payload), self._bot)
+            update = self._read(payload)
+            if update is None:
+                continue
             if (moved := migration(update)) is not None:
                 await self._on_moved(*moved)
             elif (heard := hear(update, self._bot.bot, albums)) is not None:
@@ -88,7 +91,8 @@ class Intake:
         """Begin what was claimed but never begun."""
         for claim in await self._threads.unstarted_claims():
             if claim.surface is Surface.TELEGRAM and claim.key.startswith(f"{self._bot.id}:"):
-                heard = hear(Update.de_json(dict(claim.payload), self._bot), self._bot.bot, self._albums)
+                update = self._read(claim.payload)
+                heard = hear(update, self._bot.bot, self._albums) if update is not None else None
                 if heard is not None:
                     self._begin(claim.key, heard, claim.created_at)
 
@@ -101,6 +105,15 @@ class Intake:
         await self._lanes.settle(SETTLE_SECONDS)
         await self._tasks.settle(SETTLE_SECONDS)
         self._lanes.cancel()
+
+    def _read(self, payload: Mapping[str, Any]) -> Update | None:
+        """An update; None, and a line in the log, for one that the library cannot read."""
+        try:
+            return Update.de_json(readable(payload), self._bot)
+        except Exception as error:  # noqa: BLE001 - whatever trips the library must not cost the other updates
+            update_id, why = payload.get("update_id"), f"{type(error).__name__}: {error}"
+            _log.error("update cannot be read", surface=Surface.TELEGRAM.value, update=update_id, why=why)
+            return None
 
     def _begin(self, key: str, heard: Heard, at: datetime) -> None:
         if heard.query is not None:

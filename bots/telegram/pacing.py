@@ -8,14 +8,15 @@ https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 from telegram.error import RetryAfter
 from telegram.ext import BaseRateLimiter
+
+from turnback.bots.windows import Limit, Window
 
 COUNTED = frozenset({"sendMessage", "sendDocument", "editMessageText", "editMessageReplyMarkup"})
 """What counts as a message. Typing, deleting, and answers to presses do not."""
@@ -27,14 +28,7 @@ SLACK_SECONDS = 0.1
 """Added to the wait that Telegram asks for, whose seconds are whole."""
 
 _CHATS_KEPT = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """At most `most` in any `seconds`."""
-
-    most: int
-    seconds: float
+_CHAT, _GROUP, _GROUP_EDITS, _EVERYWHERE = Limit(3, 3.05), Limit(20, 60.5), Limit(12, 60.5), Limit(29, 1.02)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,55 +37,21 @@ class Limits:
     kept for answers.
     """
 
-    chat: Limit = Limit(3, 3.05)
-    group: Limit = Limit(20, 60.5)
-    group_edits: Limit = Limit(12, 60.5)
-    everywhere: Limit = Limit(29, 1.02)
-
-
-@dataclass(slots=True)
-class _Window:
-    """What is under way, and when the newest of what is over was answered, for one limit.
-
-    Telegram counts when a message arrives, which is at some time before its answer does: so the time runs from
-    the answer, and no slow way there can bring messages closer together than they may be.
-    """
-
-    limit: Limit
-    flying: int = 0
-    answered: deque[float] = field(default_factory=deque)
-
-    def free_at(self) -> float:
-        """The earliest time for one more, as far as that is known."""
-        over = self.flying + len(self.answered) - self.limit.most
-        if over < 0:
-            return 0.0
-        return self.answered[over] + self.limit.seconds if over < len(self.answered) else float("inf")
-
-    def take(self) -> None:
-        self.flying += 1
-
-    def give_back(self, now: float) -> None:
-        self.flying -= 1
-        self.answered.append(now)
-        if len(self.answered) > self.limit.most:
-            self.answered.popleft()
-
-    def idle_from(self) -> float:
-        """When all of it will be forgotten."""
-        newest = self.answered[-1] if self.answered else 0.0
-        return float("inf") if self.flying else newest + self.limit.seconds
+    chat: Limit = _CHAT
+    group: Limit = _GROUP
+    group_edits: Limit = _GROUP_EDITS
+    everywhere: Limit = _EVERYWHERE
 
 
 @dataclass(slots=True)
 class _Chat:
     """The limits of one chat, and until when Telegram wants it left alone."""
 
-    always: list[_Window]
-    edits: list[_Window]
+    always: list[Window]
+    edits: list[Window]
     held_until: float = 0.0
 
-    def windows(self, *, edit: bool) -> Sequence[_Window]:
+    def windows(self, *, edit: bool) -> Sequence[Window]:
         return [*self.always, *self.edits] if edit else self.always
 
     def idle_from(self) -> float:
@@ -112,7 +72,7 @@ class Pacer(BaseRateLimiter[None]):
     def __init__(self, limits: Limits = Limits(), on_handed: Callable[[int, str], None] | None = None) -> None:
         """`on_handed` is told chat and method of each message when it is handed over, before it waits."""
         self._limits = limits
-        self._all = _Window(limits.everywhere)
+        self._all = Window(limits.everywhere)
         self._chats: dict[int, _Chat] = {}
         self._waiting: list[_Waiting] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -221,8 +181,8 @@ class Pacer(BaseRateLimiter[None]):
             if len(self._chats) >= _CHATS_KEPT:
                 self._forget_idle()
             group = chat < 0
-            always = [_Window(self._limits.chat), *([_Window(self._limits.group)] if group else [])]
-            edits = [_Window(self._limits.group_edits)] if group else []
+            always = [Window(self._limits.chat), *([Window(self._limits.group)] if group else [])]
+            edits = [Window(self._limits.group_edits)] if group else []
             found = self._chats[chat] = _Chat(always, edits)
         return found
 

@@ -57,7 +57,7 @@ async def fork_made_twice_at_once_is_one_fork(ann: Driver) -> None:
     assert (await ann.seen("Your chats")).text.count("⑂ one") == 1
 
 
-@scenario()
+@scenario(Feature.SINGLE)
 async def fork_here_where_there_is_no_place_beside_says_so(ann: Driver) -> None:
     await talk(ann, "one")
     await ann.command("/fork here")

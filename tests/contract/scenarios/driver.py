@@ -24,6 +24,7 @@ class Feature(Enum):
 
     GROUPS = "places where several people talk"
     SIDE_PLACES = "places beside a place, such as topics and threads"
+    SINGLE = "direct chats without places beside them"
     REPLIES = "messages that answer a message"
     OLD_BUTTONS = "buttons that stay under their message"
     CHOICES = "a choice of one out of many"

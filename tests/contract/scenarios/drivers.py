@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from contract.scenarios import shared_telegram
+from contract.scenarios.discord import FEATURES as DISCORD_FEATURES
+from contract.scenarios.discord import discord
 from contract.scenarios.driver import Driver, Feature, Setup
 from contract.scenarios.slack import FEATURES as SLACK_FEATURES
 from contract.scenarios.slack import slack
@@ -27,6 +29,7 @@ class Surface:
 SURFACES: Mapping[str, Surface] = {
     "terminal": Surface(open=terminal, features=TerminalDriver.features),
     "telegram": Surface(open=telegram, features=FEATURES),
+    "discord": Surface(open=discord, features=DISCORD_FEATURES),
     "slack": Surface(open=slack, features=SLACK_FEATURES),
     "telegram-second-opinion": Surface(
         open=shared_telegram.telegram, features=shared_telegram.FEATURES, missing=shared_telegram.missing()

@@ -23,8 +23,8 @@ from turnback.bots.platform import Adapter
 from turnback.bots.slack import SlackAdapter
 from turnback.cli.compose import Composed
 
-FEATURES = frozenset(Feature) - {Feature.REPLIES, Feature.NAMES}
-"""Slack's messages answer none (its shortcuts do that), and its commands belong to one app."""
+FEATURES = frozenset(Feature) - {Feature.REPLIES, Feature.NAMES, Feature.SINGLE}
+"""Slack's messages answer none (its shortcuts do that), its commands belong to one app, and threads are everywhere."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,8 @@ class SlackDriver:
         self._act()
         if self._spot.thread is not None:
             await self._write(text.replace("/", "!", 1))
+        elif self._world.away:
+            await self._write(f" {text}")  # as a message, which waits: nobody is there to take a slash command
         elif text.split(" ", maxsplit=1)[0] in self._slack.app.manifest.commands:
             await self._user.command(text, self._spot.channel)
         else:
@@ -161,9 +163,11 @@ class SlackDriver:
         return SlackDriver(self._world, self._user, Spot(channel=self._spot.channel, thread=root))
 
     async def stop(self) -> None:
+        self._world.away = True
         await self._world.house.stop()
 
     async def start(self) -> None:
+        self._world.away = False
         await self._world.house.start()
 
     def pass_time(self, *, minutes: float) -> None:
@@ -202,7 +206,7 @@ class World:
     """Everybody in a simulated workspace, and the service that the bot belongs to."""
 
     def __init__(self, folder: Path, setup: Setup, slack: SlackServer) -> None:
-        self.slack = slack
+        self.slack, self.away = slack, False
         self._users: dict[str, User] = {}
         self._private: dict[str, Spot] = {}
         admins = [f"slack:{self.user(name).id}" for name in setup.admins]

@@ -48,7 +48,7 @@ async def signs_in_an_answer_that_are_no_markup_stay(ann: Driver) -> None:
 @scenario()
 async def long_answer_arrives_whole(ann: Driver) -> None:
     words = [f"word{number}" for number in range(1, 1200)]
-    for part in (words[:400], words[400:800], words[800:]):
+    for part in (words[start : start + 200] for start in range(0, len(words), 200)):
         await ann.say(" ".join(part))
         await ann.seen(part[-1])
         await ann.rest()

@@ -75,7 +75,7 @@ class Paper:
 class TerminalDriver:
     """One person at a terminal."""
 
-    features: frozenset[Feature] = frozenset()
+    features: frozenset[Feature] = frozenset({Feature.SINGLE})
     bot_name = ""
 
     def __init__(self, hall: Hall, session: Session, paper: Paper) -> None:

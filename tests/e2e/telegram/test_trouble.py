@@ -45,6 +45,16 @@ async def test_server_away_for_a_moment_is_not_even_noticed(bot: Bot, telegram: 
     assert bot.service.alerts.active == ()
 
 
+@pytest.mark.usefixtures("bot")
+async def test_update_that_cannot_be_read_costs_only_itself(telegram: TelegramServer, ann: User) -> None:
+    telegram.updates.push("message", {"message_id": "?", "from": 5})
+    await ann.say("one")
+    await ann.private.seen("You said: one")
+    telegram.updates.push("message", {"message_id": "?", "from": 5})
+    await ann.say("two")
+    await ann.private.seen("You said: two")
+
+
 async def test_server_down_alerts_once_and_recovers(bot: Bot, telegram: TelegramServer, ann: User) -> None:
     await ann.say("one")
     await ann.private.seen("You said: one")

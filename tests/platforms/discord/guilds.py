@@ -39,6 +39,8 @@ class Role:
     permissions: int
     position: int = 0
     managed: bool = False
+    bot_id: str | None = None
+    """The bot that the platform made it for."""
 
     @property
     def mention(self) -> str:
@@ -56,6 +58,7 @@ class Role:
             "managed": self.managed,
             "mentionable": False,
             "flags": 0,
+            **({"tags": {"bot_id": self.bot_id}} if self.bot_id else {}),
         }
 
 
@@ -80,7 +83,9 @@ class Guild:
     def __init__(self, scene: Scene, name: str, owner: Account, members: Iterable[Account]) -> None:
         self.scene, self.name, self.owner, self.id = scene, name, owner, scene.snowflake()
         self.everyone = Role(id=self.id, name="@everyone", permissions=permissions.bits(*permissions.EVERYONE))
-        self.bot_role = Role(id=scene.snowflake(), name=scene.bot.name, permissions=0, position=1, managed=True)
+        self.bot_role = Role(
+            id=scene.snowflake(), name=scene.bot.name, permissions=0, position=1, managed=True, bot_id=scene.bot.id
+        )
         self.roles = [self.everyone, self.bot_role]
         self.members = {account.id: Member(account=account) for account in (owner, *members)}
         self.channels: list[Channel] = []

@@ -152,8 +152,6 @@ def test_bad_environment_variable_is_one_line(file: Path, variable: str, text: s
 @pytest.mark.parametrize(
     "toml",
     [
-        '[discord]\nproxy = "http://p"',
-        '[slack]\nbot_token = "xoxb-1"',
         '[storage]\nurl = "postgresql://h/d"',
         '[agent]\nkind = "langgraph"',
     ],

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from turnback.bots.telegram.hook import MOST_BYTES, Hook
+from turnback.bots.telegram.hook import Hook
+from turnback.bots.webhooks import MOST_BYTES
 
 SECRET = "s3cret"
 UPDATE = {"update_id": 7}
