@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 Json = dict[str, Any]
 T = TypeVar("T")
 
-WAIT_SECONDS = 5.0
+WAIT_SECONDS = 20.0
 """How long a test waits for something visible before it fails."""
 
 KEEP_ALIVE_SECONDS = 75
