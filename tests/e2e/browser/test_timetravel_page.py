@@ -121,6 +121,7 @@ async def test_a_running_turn_is_in_the_way_until_it_ends(visitors: Visitors, ho
     thread = await branched(home)
     first, *_ = await steps(home, thread)
     page = await visitors.visit("ann", f"/replay?thread={thread.id}&step={first}")
+    await expect(page.locator("html.listening")).to_be_attached()
     await home.service.turns.send(await home.actor("ann"), thread.id, "hold")
     await expect(page.locator("#why")).to_contain_text("Not now: a turn is running. Stop it or wait.")
     await expect(page.locator("#restore")).to_have_attribute("aria-disabled", "true")
