@@ -22,6 +22,7 @@ from typing import Any, cast
 
 from playwright.async_api import Browser, Response, async_playwright
 
+from turnback.bots.dispatch import Dispatch, answer_command
 from turnback.core import open_service
 from turnback.core.agents.protocol import Context
 from turnback.core.collector import settle_collector
@@ -73,11 +74,6 @@ class NoSettings:
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return ()
-
-
-async def no_commands(actor: Actor, thread_id: ThreadId, text: str) -> Mapping[str, Any]:
-    """No command is said."""
-    raise NotImplementedError
 
 
 @dataclass
@@ -148,7 +144,11 @@ async def run(steps: int, times: int, chromium: str) -> bool:
             settle_collector()
             bound: asyncio.Future[int] = asyncio.get_running_loop().create_future()
             stop = asyncio.Event()
-            app = create_app(service, settings=cast("SettingsPort", NoSettings()), commands=no_commands)
+            app = create_app(
+                service,
+                settings=cast("SettingsPort", NoSettings()),
+                commands=answer_command(service, Dispatch(service)),
+            )
             server = asyncio.create_task(
                 serve(app, host="127.0.0.1", port=0, on_listening=lambda _, port: bound.set_result(port), stop=stop)
             )

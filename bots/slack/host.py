@@ -16,13 +16,12 @@ from typing import Any, Protocol
 
 from slack_bolt.async_app import AsyncApp
 
-from turnback.bots.addressing import ANSWER
 from turnback.bots.commands import NotACommand, NotForUs
 from turnback.bots.desk import Desk
 from turnback.bots.dispatch import Dispatch
 from turnback.bots.grammar import parse
+from turnback.bots.hosting import record_at, recorded_at
 from turnback.bots.people import PlatformPeople
-from turnback.bots.places import Places
 from turnback.bots.platform import Person
 from turnback.bots.presenting import Presenter
 from turnback.bots.slack.directory import Directory, Me, who_am_i
@@ -33,17 +32,12 @@ from turnback.bots.slack.outlet import SlackOutlet
 from turnback.bots.slack.pacing import Pacer
 from turnback.bots.slack.reading import Heard, Json, hear_message
 from turnback.core.answers import Recorded
-from turnback.core.errors import Forbidden
-from turnback.core.models import Actor, Post, State, Surface, ThreadId
-from turnback.core.recording import Report
+from turnback.core.models import State, Surface
 from turnback.core.service import Turnback
-from turnback.core.text import one_line
-from turnback.core.views import turn_index_on
 
 COMMANDS = ("replay", "fork", "undo", "redo")
 EVERYBODY = (f"{Surface.SLACK.value}:*",)
 
-_TITLE = 60
 _NOBODY = Me(team="", user="", bot="", name="")
 
 
@@ -83,30 +77,15 @@ async def record(
     0, the first of which begins the turn. `answer` is what `say` or `chat_postMessage` answered: the shortcuts
     can then be used on that message.
     """
-    actor, thread_id = await _opened(service, event)
-    view = await service.threads.view(thread_id)
-    stands_at = turn_index_on(view, view.lineage.path(view.thread.head)) if view is not None else 0
-    report = Report(turn_index=stands_at + (step == 0), iteration=step, state=state, model=model)
-    done = await service.rewind.record(actor, thread_id, report)
-    thread = await service.threads.find_thread(thread_id)
-    if answer is not None and thread is not None:
-        post = Post(
-            surface=Surface.SLACK,
-            place=_spot(event).key,
-            message=str(answer["ts"]),
-            thread_id=thread_id,
-            at=thread.head,
-            kind=ANSWER,
-        )
-        await service.threads.add_post(post)
-    return done
+    spot, user = _spot(event), str(event.get("user"))
+    person = Person(surface=Surface.SLACK, user_key=user_key(spot.team, user), name=user)
+    said, shown = str(event.get("text") or ""), str(answer["ts"]) if answer is not None else None
+    return await record_at(service, place_at(spot), person, said, state, step=step, model=model, answer=shown)
 
 
 async def recorded(service: Turnback, event: Json) -> State | None:
     """The state that the conversation of `event` stands at: what was recorded last, or gone back to since."""
-    found = await Places(service.threads, service.rewind).find(place_at(_spot(event)))
-    thread = await service.threads.find_thread(found) if found is not None else None
-    return await service.threads.checkpoint(thread.id, thread.head) if thread is not None else None
+    return await recorded_at(service, place_at(_spot(event)))
 
 
 class _Guest:
@@ -151,17 +130,6 @@ class _Guest:
             return False
         first = heard.text.split(maxsplit=1)[0]
         return first.lstrip("/!").lower() in self._words
-
-
-async def _opened(service: Turnback, event: Json) -> tuple[Actor, ThreadId]:
-    spot, user = _spot(event), str(event.get("user"))
-    people = PlatformPeople(service, admins=lambda: (), allow=lambda: EVERYBODY)
-    person = Person(surface=Surface.SLACK, user_key=user_key(spot.team, user), name=user)
-    actor = await people.actor(person, place=spot.key)
-    if actor is None:
-        raise Forbidden("This user may not use the bot.")
-    title = one_line(str(event.get("text") or ""), _TITLE) or None
-    return actor, await Places(service.threads, service.rewind).open(actor, place_at(spot), title)
 
 
 def _spot(event: Json) -> Spot:

@@ -17,11 +17,11 @@ from telegram import Message, Update
 from telegram.ext import ApplicationHandlerStop, BaseHandler, CallbackQueryHandler, ContextTypes, ExtBot, MessageHandler
 from telegram.ext.filters import UpdateFilter
 
-from turnback.bots.addressing import ANSWER
 from turnback.bots.desk import Desk
 from turnback.bots.dispatch import Dispatch
+from turnback.bots.hosting import record_at, recorded_at
 from turnback.bots.people import PlatformPeople
-from turnback.bots.places import Places
+from turnback.bots.places import Place
 from turnback.bots.presenting import Presenter
 from turnback.bots.telegram.incoming import Incoming
 from turnback.bots.telegram.intake import Intake
@@ -30,20 +30,14 @@ from turnback.bots.telegram.keys import place_at, spot_in
 from turnback.bots.telegram.outlet import TelegramOutlet
 from turnback.bots.telegram.reading import author_of, words_of
 from turnback.core.answers import Recorded
-from turnback.core.errors import Forbidden
-from turnback.core.models import Actor, Post, State, Surface, ThreadId
-from turnback.core.recording import Report
+from turnback.core.models import State, Surface
 from turnback.core.service import Turnback
-from turnback.core.text import one_line
-from turnback.core.views import turn_index_on
 
 COMMANDS = ("replay", "fork", "undo", "redo")
 EVERYBODY = (f"{Surface.TELEGRAM.value}:*",)
 
 _BUTTONS = frozenset({"confirm", "decline", "bringback", "lesson", "switch"})
 """First words that only our own buttons send."""
-
-_TITLE = 60
 
 _Handler = BaseHandler[Update, ContextTypes.DEFAULT_TYPE, None]
 
@@ -81,36 +75,16 @@ async def record(
     0, the first of which begins the turn. `answer` is the message that you answered with: commands can then be
     sent as replies to it.
     """
-    actor, thread_id = await _opened(service, update)
-    view = await service.threads.view(thread_id)
-    stands_at = turn_index_on(view, view.lineage.path(view.thread.head)) if view is not None else 0
-    report = Report(turn_index=stands_at + (step == 0), iteration=step, state=state, model=model)
-    done = await service.rewind.record(actor, thread_id, report)
-    if answer is not None:
-        await _point_at(service, thread_id, answer)
-    return done
+    message = _message(update)
+    said, shown = message.text or message.caption or "", str(answer.message_id) if answer is not None else None
+    return await record_at(
+        service, _place(message), author_of(message), said, state, step=step, model=model, answer=shown
+    )
 
 
 async def recorded(service: Turnback, update: Update) -> State | None:
     """The state that the conversation of `update` stands at: what was recorded last, or gone back to since."""
-    message = _message(update)
-    found = await Places(service.threads, service.rewind).find(place_at(spot_in(message), message.chat))
-    thread = await service.threads.find_thread(found) if found is not None else None
-    return await service.threads.checkpoint(thread.id, thread.head) if thread is not None else None
-
-
-async def _point_at(service: Turnback, thread_id: ThreadId, answer: Message) -> None:
-    thread = await service.threads.find_thread(thread_id)
-    if thread is not None:
-        post = Post(
-            surface=Surface.TELEGRAM,
-            place=spot_in(answer).key,
-            message=str(answer.message_id),
-            thread_id=thread_id,
-            at=thread.head,
-            kind=ANSWER,
-        )
-        await service.threads.add_post(post)
+    return await recorded_at(service, _place(_message(update)))
 
 
 class _Guest:
@@ -164,15 +138,8 @@ def _first(text: str) -> str | None:
     return first[1:].partition("@")[0].lower() if first.startswith("/") else None
 
 
-async def _opened(service: Turnback, update: Update) -> tuple[Actor, ThreadId]:
-    message = _message(update)
-    people = PlatformPeople(service, admins=lambda: (), allow=lambda: EVERYBODY)
-    place = place_at(spot_in(message), message.chat)
-    actor = await people.actor(author_of(message), place=place.key)
-    if actor is None:
-        raise Forbidden("This user may not use the bot.")
-    title = one_line(message.text or message.caption or "", _TITLE) or None
-    return actor, await Places(service.threads, service.rewind).open(actor, place, title)
+def _place(message: Message) -> Place:
+    return place_at(spot_in(message), message.chat)
 
 
 def _message(update: Update) -> Message:

@@ -28,8 +28,10 @@ def answer_to(text: str) -> str:
 async def remembered(person: Driver) -> list[str]:
     """What the agent can see of what people said before, oldest first."""
     await person.say("history")
-    shown = await person.seen(re.compile(r"^(\d+\. |\(nothing before this\))"))
-    await person.rest()
+    answer = re.compile(r"^(\d+\. |\(nothing before this\))")
+    await person.seen(answer)
+    await person.rest()  # it may have been seen while it grew
+    shown = await person.seen(answer)
     return re.findall(r"^\d+\. (.*)$", shown.text, re.MULTILINE)
 
 
