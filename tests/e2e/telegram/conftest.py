@@ -13,7 +13,7 @@ from platforms.telegram.people import User
 from platforms.telegram.server import TelegramServer
 from support.telegram_bot import HASTY, Bot, telegram_bot
 
-from turnback.bots.telegram.adapter import make_bot
+from turnback.bots.telegram.client import make_bot
 from turnback.bots.telegram.outlet import TelegramOutlet
 from turnback.bots.telegram.pacing import Pacer
 
