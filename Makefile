@@ -13,7 +13,7 @@ run: .venv/.runs
 	exec $(BIN)/turnback demo --host "$(HOST)" --port "$(PORT)"
 
 test: .venv/.tests
-	$(BIN)/python -m pytest -n 2 --reruns 2 $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
 
 lint: .venv/.tests
 	$(BIN)/ruff check .

@@ -1,15 +1,15 @@
-"""Two hundred chats on Telegram at once, for a minute.
+"""Two hundred chats on Telegram, Discord and Slack at once, for a minute, with one service.
 
-    python bench/chats.py [--chats 200] [--seconds 60]
+    python bench/chats.py [--platforms telegram,discord,slack] [--chats 200] [--seconds 60]
 
 In each somebody writes every 10 to 20 s: plain words, a turn of three steps, an answer that grows, a list, a
 way back to a step that was listed, an undo. Turnback runs as `turnback serve` puts it together, in a process
-of its own, against the simulated Bot API server in this one, which counts the flood limits.
+of its own; each platform is simulated in another one, and counts its limits (`crowds/`).
 
-Prints, and exits 1 unless they hold: no command and no answer lost or shown twice, no turn lost or run
-twice, no broken rule of the platform, no edit that overtakes a first answer, and 95 of 100 first answers
-handed to the rate limiter within 300 ms of Telegram's handing out the update. `--profile FILE` writes
-what the service spent its time on, and makes it slow.
+Prints, and exits 1 unless they hold: no command and no answer lost or shown twice, no turn lost or run twice,
+no broken rule of a platform, no edit that overtakes a first answer that has to wait, the event loop never held
+up for long, and on each platform and over all 95 of 100 first answers handed over within 300 ms of what was
+written. `--profile FILE` writes what the service spent its time on, and makes it slow.
 """
 
 from __future__ import annotations
@@ -19,232 +19,271 @@ import asyncio
 import bisect
 import json
 import os
-import random
-import re
 import statistics
 import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
+from served import READY
+
+from turnback.core import open_service
+from turnback.core.models import Surface
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests"))  # the simulated server lives there
-
-from platforms.telegram.people import User  # noqa: E402
-from platforms.telegram.server import TelegramServer  # noqa: E402
-from served import GROWS, READY  # noqa: E402
-
-from turnback.core import open_service  # noqa: E402
-from turnback.core.models import Surface  # noqa: E402
-
-P95_BAR = 0.300
+PLATFORMS = ("telegram", "discord", "slack")
 NOTES = "notes.json"
-PAUSE = (10.0, 20.0)
-START_SECONDS, ANSWER_SECONDS, END_SECONDS = 60.0, 30.0, 20.0
+P95_BAR, STALL_BAR = 0.300, 0.100
+START_SECONDS, END_SECONDS = 60.0, 20.0
 
-SETTLED_SECONDS = 2.0
-"""The bot has said all when nothing changed for so long."""
+WAITED = 0.5
+"""A first answer that took so many seconds had to wait for a platform's limit."""
 
-EDITS_YIELD = 3.0
-"""A first answer that comes so long after an edit was asked for need not go before it: no edit starves."""
-
-AT_ONCE = 0.02
-"""What is let go in one go is noted within so many seconds, in any order."""
-
-_STEP = re.compile(r"turn \d+, step \d+ · ([0-9a-f]{8})")
-_ANSWERS = {
-    "/replay list": re.compile(r"Steps of this chat|No steps are saved on this path"),
-    "/replay restore": re.compile(r"Back at |Already there"),
-    "/undo": re.compile(r"Took 1 turn back|There is nothing to undo"),
-}
+LONG_LINE = 1 << 26
 
 
-@dataclass(eq=False)
-class Talk:
-    """One chat: who writes in it, and what was written."""
-
-    user: User
-    said: list[str] = field(default_factory=list)
-
-    async def write(self, until: float, dice: random.Random, first: float) -> None:
-        await asyncio.sleep(dice.uniform(0, first))
-        while time.monotonic() < until:
-            self.said.append(self._next(dice))
-            await self.user.say(self.said[-1])
-            await asyncio.sleep(dice.uniform(*PAUSE))
-
-    def _next(self, dice: random.Random) -> str:
-        number = len(self.said) + 1
-        plain = f"message {number} of {self.user.name}"
-        steps = [step for message in self.user.private.said() for step in _STEP.findall(message.text)]
-        restore = f"/replay restore {dice.choice(steps)}" if steps else "/replay list"
-        grows = f"{GROWS} {plain}, " + "and so on, " * 5
-        kinds = [plain] * 4 + ["steps 2"] * 2 + [grows.strip()] + ["/replay list"] * 2 + [restore, "/undo"]
-        return dice.choice(kinds) if self.said else plain
-
-    def judge(self) -> tuple[list[str], list[str]]:
-        """What was said and never answered, and what the bot said beyond that."""
-        left, lost = [message.text for message in self.user.private.said()], []
-        for text in self.said:
-            found = next((answer for answer in left if _answers(text, answer)), None)
-            if found is None:
-                lost.append(f"{self.user.name}: {text}")
-            else:
-                left.remove(found)
-        return lost, [f"{self.user.name}: {text}" for text in left]
-
-
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Found:
-    """What came of it."""
+    """What came of one platform. `seconds`: from what was written to the handing over of its answer."""
 
-    lost: list[str]
-    more: list[str]
-    turns: list[str]
-    violations: list[str]
-    overtaken: list[str]
-    seconds: list[float]
+    name: str
+    talks: Sequence[Mapping[str, Any]]
+    lost: Sequence[str]
+    more: Sequence[str]
+    broken: Sequence[str]
+    turns: Sequence[str]
+    seconds: Sequence[float]
     edits: int
+    overtaken: Sequence[str]
+
+    @property
+    def messages(self) -> int:
+        return sum(len(each["said"]) for each in self.talks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What came of all. `cpu`: seconds that the service computed.
+
+    `stalls`: how late its event loop was at times, and how long it computed meanwhile.
+    """
+
+    platforms: Sequence[Found]
+    seconds: float
     cpu: float
+    stalls: Sequence[tuple[float, float]]
 
 
-def _answers(text: str, answer: str) -> bool:
-    for command, pattern in _ANSWERS.items():
-        if text.startswith(command):
-            return bool(pattern.search(answer))
-    return answer == ("done 2" if text == "steps 2" else f"You said: {text}")
+class Crowd:
+    """One platform's process (`crowd.py`)."""
 
+    def __init__(self, name: str, process: asyncio.subprocess.Process, environment: Mapping[str, str]) -> None:
+        self.name, self.environment, self._process = name, environment, process
 
-async def talk(telegram: TelegramServer, chats: int, seconds: float) -> list[Talk]:
-    """Let everybody write, and wait until all of it is answered, if it is."""
-    talks = [Talk(telegram.user(f"User{number}")) for number in range(chats)]
-    dice, until = random.Random(1), time.monotonic() + seconds
-    first = min(PAUSE[1], seconds / 2)
-    await asyncio.gather(*(each.write(until, random.Random(dice.random()), first) for each in talks))
-    with suppress(AssertionError):  # what is missing is found in a moment
-        await telegram.signal.until(
-            lambda: all(len(each.user.private.said()) >= len(each.said) for each in talks), lambda: "", ANSWER_SECONDS
-        )
-    await telegram.signal.settled(SETTLED_SECONDS)
-    return talks
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, name: str, chats: int) -> AsyncIterator[Crowd]:
+        """Start it."""
+        async with _process(HERE / "crowd.py", name, str(chats), stdin=asyncio.subprocess.PIPE) as process:
+            yield cls(name, process, await _answer(process))
+
+    async def ask(self, what: str) -> Any:
+        """Have it do something."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{what}\n".encode())
+        return await _answer(self._process)
 
 
 @asynccontextmanager
-async def served(folder: Path, telegram: TelegramServer, profile: Path | None) -> AsyncIterator[psutil.Process]:
+async def _process(*command: object, **options: Any) -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *map(str, command), stdout=asyncio.subprocess.PIPE, limit=LONG_LINE, **options
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _answer(process: asyncio.subprocess.Process) -> Any:
+    assert process.stdout is not None
+    line = await process.stdout.readline()
+    if not line:
+        raise SystemExit("a simulated platform has ended")
+    return json.loads(line)
+
+
+@asynccontextmanager
+async def served(folder: Path, crowds: Sequence[Crowd], profile: Path | None) -> AsyncIterator[psutil.Process]:
     """The service; its log is beside its data."""
-    env = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("TURNBACK_")},
-        "TURNBACK_TELEGRAM__TOKEN": telegram.token,
-        "TURNBACK_TELEGRAM__API_BASE_URL": telegram.base_url,
-        "TURNBACK_ACCESS__ALLOW": '["telegram:*"]',
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TURNBACK_")}
+    for crowd in crowds:
+        env |= crowd.environment
+    env |= {
+        "TURNBACK_ACCESS__ALLOW": json.dumps([f"{crowd.name}:*" for crowd in crowds]),
         "TURNBACK_AGENT__KIND": "served:Growing",
     }
-    measured = ["-m", "cProfile", "-o", str(profile)] if profile else []
-    command = [*measured, str(HERE / "served.py"), NOTES]
+    measured = ["-m", "cProfile", "-o", profile] if profile else []
     with (folder / "log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, *command, cwd=folder, env=env, stdout=asyncio.subprocess.PIPE, stderr=log
-        )
-        try:
+        async with _process(*measured, HERE / "served.py", NOTES, cwd=folder, env=env, stderr=log) as process:
             assert process.stdout is not None
-            async with asyncio.timeout(START_SECONDS):
-                line = await process.stdout.readline()
+            line = b""
+            with suppress(TimeoutError):
+                async with asyncio.timeout(START_SECONDS):
+                    line = await process.stdout.readline()
             if READY not in line.decode():
                 raise SystemExit((folder / "log").read_text(encoding="utf-8"))
             yield psutil.Process(process.pid)
             process.terminate()
             async with asyncio.timeout(END_SECONDS):
                 await process.wait()
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
 
 
-async def warm_up(telegram: TelegramServer) -> None:
-    """Load what is loaded at the first use, as a server that has been up for a moment has."""
-    first = telegram.user("First")
-    for text, answer in (("hello", "You said"), ("steps 2", "done 2"), ("/replay list", "Steps"), ("/undo", "Took")):
-        await first.say(text)
-        await first.private.seen(answer, seconds=START_SECONDS)
+async def run(platforms: Sequence[str], chats: int, seconds: float, profile: Path | None) -> Run:
+    """Let everybody write, and see what came of it."""
+    shares = [chats // len(platforms) + (number < chats % len(platforms)) for number in range(len(platforms))]
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        crowds = [
+            await stack.enter_async_context(Crowd.open(name, share))
+            for name, share in zip(platforms, shares, strict=True)
+        ]
+        async with served(folder, crowds, profile) as process:
+            await asyncio.gather(*(crowd.ask("warm") for crowd in crowds))
+            began, used = time.time(), _cpu(process)
+            results = await asyncio.gather(*(crowd.ask(f"talk {seconds}") for crowd in crowds))
+            took, cpu = time.time() - began, _cpu(process) - used
+        notes = json.loads((folder / NOTES).read_text(encoding="utf-8"))
+        found = [
+            await judge(folder, crowd.name, result, notes["said"])
+            for crowd, result in zip(crowds, results, strict=True)
+        ]
+        stalls = [(late, used) for at, late, used in notes["late"] if at > began]
+        return Run(platforms=found, seconds=took, cpu=cpu, stalls=stalls)
 
 
-async def check_turns(folder: Path, talks: Sequence[Talk]) -> list[str]:
+async def judge(folder: Path, name: str, result: Mapping[str, Any], said: Sequence[Mapping[str, Any]]) -> Found:
+    """What came of one platform, of which `result` is what its people saw."""
+    mine = [each for each in said if each["surface"] == name]
+    answers = [each for each in mine if each["kind"] == "answer"]
+    edits = [each for each in mine if each["kind"] == "edit"]
+    return Found(
+        name=name,
+        talks=result["talks"],
+        lost=result["lost"],
+        more=result["more"],
+        broken=result["broken"],
+        turns=await wrong_turns(folder, Surface(name), result["talks"]),
+        seconds=delays(result["talks"], answers),
+        edits=len(edits),
+        overtaken=overtaken(answers, edits),
+    )
+
+
+async def wrong_turns(folder: Path, surface: Surface, talks: Sequence[Mapping[str, Any]]) -> list[str]:
     """Every message that is no command must have made one turn; those taken back count, too."""
     wrong = []
     async with open_service(folder / "data", maintain=False) as service:
         for each in talks:
-            wanted = Counter(text for text in each.said if not text.startswith("/"))
-            thread_id = await service.threads.bound(Surface.TELEGRAM, str(each.user.id))
+            wanted = Counter(text for text in each["said"] if not text.startswith("/"))
+            thread_id = await service.threads.bound(surface, each["place"])
             rows = await service.threads.transcript(thread_id, everything=True) if thread_id else ()
             made = Counter(row.text for row, _ in rows if row.role == "user")
             if made != wanted:
-                wrong.append(f"{each.user.name}: lost {wanted - made}, more {made - wanted}")
+                wrong.append(f"{each['name']}: lost {wanted - made}, more {made - wanted}")
     return wrong
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """A message or an edit: when it was handed to the rate limiter, and when that let it go."""
-
-    method: str
-    chat: int
-    handed: float
-    went: float = float("inf")
-
-
-def delays(talks: Sequence[Talk], answers: Sequence[Sent], telegram: TelegramServer) -> list[float]:
-    """From an update's being handed out to the answer's being handed to the rate limiter."""
-    asked, answered = defaultdict[int, list[float]](list), defaultdict[int, list[float]](list)
-    for update in telegram.updates.history:
-        asked[update["message"]["chat"]["id"]].append(telegram.updates.handed_at[update["update_id"]])
+def delays(talks: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any]]) -> list[float]:
+    """From what was written to the first answer that was handed over before the next was written."""
+    handed = defaultdict[str, list[float]](list)
     for answer in answers:
-        answered[answer.chat].append(answer.handed)
-    both = [(each.user.id, answered[each.user.id]) for each in talks]
-    return [answer - at for chat, times in both for at, answer in zip(asked[chat], times, strict=False)]
+        handed[answer["place"]].append(answer["handed"])
+    found = []
+    for each in talks:
+        times = sorted(handed[each["place"]])
+        for at, until in zip(each["asked"], [*each["asked"][1:], float("inf")], strict=True):
+            first = bisect.bisect_left(times, at)
+            if first < len(times) and times[first] < until:
+                found.append(times[first] - at)
+    return found
 
 
-def overtaken(answers: Sequence[Sent], edits: Sequence[Sent]) -> list[str]:
-    """First answers that still waited when an edit went, which had to wait for them."""
-    answers = sorted(answers, key=lambda answer: answer.handed)
-    times = [answer.handed for answer in answers]
+def overtaken(answers: Sequence[Mapping[str, Any]], edits: Sequence[Mapping[str, Any]]) -> list[str]:
+    """First answers that had to wait, while an edit that was asked for later went."""
     return [
-        f"an answer waited {answer.went - answer.handed:.2f} s, and an edit went {answer.went - edit.went:.2f} s before"
-        for edit in edits
-        for answer in answers[: bisect.bisect_left(times, min(edit.went - AT_ONCE, edit.handed + EDITS_YIELD))]
-        if answer.went > edit.went + AT_ONCE
+        f"an answer took {answer['done'] - answer['handed']:.2f} s, and a later edit was done before"
+        for answer in answers
+        if answer["done"] - answer["handed"] > WAITED
+        and any(answer["handed"] < edit["handed"] and edit["done"] < answer["done"] for edit in edits)
     ]
 
 
-async def run(chats: int, seconds: float, profile: Path | None) -> tuple[list[Talk], Found]:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        async with TelegramServer(flood="count") as telegram:
-            async with served(folder, telegram, profile) as process:
-                await warm_up(telegram)
-                began, used = time.monotonic(), _cpu(process)
-                talks = await talk(telegram, chats, seconds)
-                cpu = (_cpu(process) - used) / (time.monotonic() - began)
-            sent = [Sent(**note) for note in json.loads((folder / NOTES).read_text(encoding="utf-8"))]
-            answers = [each for each in sent if each.method == "sendMessage"]
-            edits = [each for each in sent if each.method == "editMessageText"]
-            judged = [each.judge() for each in talks]
-            return talks, Found(
-                lost=[text for lost, _ in judged for text in lost],
-                more=[text for _, more in judged for text in more],
-                turns=await check_turns(folder, talks),
-                violations=[*telegram.violations, *telegram.refusals],
-                overtaken=overtaken(answers, edits),
-                seconds=delays(talks, answers, telegram),
-                edits=len(edits),
-                cpu=cpu,
-            )
+def report(found: Run) -> bool:
+    """Print it; whether all of it holds."""
+    platforms, messages = found.platforms, sum(each.messages for each in found.platforms)
+    print(
+        f"{sum(len(each.talks) for each in platforms)} chats, {messages} messages, "
+        f"{sum(each.edits for each in platforms)} edits in {found.seconds:.0f} s; the service computed "
+        f"{found.cpu:.1f} s: {found.cpu / found.seconds:.0%} of a core, {1000 * found.cpu / max(messages, 1):.1f} ms "
+        "a message"
+    )
+    print(f"{'':36}" + "".join(f"{name:>10}" for name in [*(each.name for each in platforms), "all", "bar"]))
+    parts = [*(each.seconds for each in platforms), [second for each in platforms for second in each.seconds]]
+    held = [
+        _row("written to first answer, p50, ms", [1000 * percentile(part, 50) for part in parts]),
+        _row("written to first answer, p95, ms", [1000 * percentile(part, 95) for part in parts], 1000 * P95_BAR),
+        _row("messages without their answer", _counts([each.lost for each in platforms]), 0),
+        _row("answers too many", _counts([each.more for each in platforms]), 0),
+        _row("chats with lost or doubled turns", _counts([each.turns for each in platforms]), 0),
+        _row("broken rules of the platform", _counts([each.broken for each in platforms]), 0),
+        _row("first answers overtaken by edits", _counts([each.overtaken for each in platforms]), 0),
+        _stalls(found.stalls),
+    ]
+    for each in platforms:
+        for what in (each.lost, each.more, each.turns, each.broken, each.overtaken):
+            for sentence in what[:5]:
+                print(f"  {each.name}: {sentence[:200]}")
+    return all(held)
+
+
+def _row(name: str, values: Sequence[float], bar: float | None = None) -> bool:
+    """Print a line; whether no value is over the bar."""
+    ok = bar is None or all(value <= bar for value in values)
+    tail = "" if bar is None else f"{bar:>10.0f}   {_verdict(ok)}"
+    print(f"{name:36}" + "".join(f"{value:>10.0f}" for value in values) + tail)
+    return ok
+
+
+def _counts(parts: Sequence[Sequence[str]]) -> list[int]:
+    return [*map(len, parts), sum(map(len, parts))]
+
+
+def _stalls(stalls: Sequence[tuple[float, float]]) -> bool:
+    late, used = zip(*stalls, strict=True) if stalls else ((0.0,), (0.0,))
+    ok = max(late) <= STALL_BAR
+    print(
+        f"event loop held up for {1000 * max(late):.0f} ms at most (it computed {1000 * max(used):.0f} at a stretch), "
+        f"{sum(each > STALL_BAR for each in late)} times over {1000 * STALL_BAR:.0f}   {_verdict(ok)}"
+    )
+    return ok
+
+
+def _verdict(ok: bool) -> str:
+    return "ok" if ok else "MISS"
+
+
+def percentile(values: Sequence[float], percent: int) -> float:
+    """Of fewer than two, the worst there is."""
+    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1] if len(values) > 1 else float("inf")
 
 
 def _cpu(process: psutil.Process) -> float:
@@ -252,39 +291,14 @@ def _cpu(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def report(talks: Sequence[Talk], found: Found, seconds: float) -> bool:
-    """Print it; whether all of it holds."""
-    messages = sum(len(each.said) for each in talks)
-    cuts = statistics.quantiles(found.seconds, n=100) if len(found.seconds) > 1 else [float("inf")] * 99
-    p50, p95 = cuts[49], cuts[94]
-    rows = [
-        ("messages without their answer", len(found.lost), 0, not found.lost),
-        ("answers too many", len(found.more), 0, not found.more),
-        ("chats with lost or doubled turns", len(found.turns), 0, not found.turns),
-        ("broken rules of Telegram", len(found.violations), 0, not found.violations),
-        ("first answers overtaken by edits", len(found.overtaken), 0, not found.overtaken),
-        ("update to rate limiter, p95, ms", round(p95 * 1000), round(P95_BAR * 1000), p95 < P95_BAR),
-    ]
-    print(
-        f"{len(talks)} chats, {seconds:.0f} s: {messages} messages, {found.edits} edits; p50 {p50 * 1000:.0f} ms, "
-        f"longest {max(found.seconds, default=0) * 1000:.0f} ms; the service took {found.cpu:.0%} of a core"
-    )
-    for name, value, bar, ok in rows:
-        print(f"{name:34} {value!s:>10}   bar {bar!s:>6}   {'ok' if ok else 'MISS'}")
-    for what in (found.lost, found.more, found.turns, found.violations, found.overtaken):
-        for sentence in what[:5]:
-            print(f"  {sentence[:200]}")
-    return all(ok for *_, ok in rows)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--platforms", type=lambda names: names.split(","), default=list(PLATFORMS))
     parser.add_argument("--chats", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--profile", type=lambda path: Path(path).absolute(), default=None)
     given = parser.parse_args()
-    talks, found = asyncio.run(run(given.chats, given.seconds, given.profile))
-    sys.exit(0 if report(talks, found, given.seconds) else 1)
+    sys.exit(0 if report(asyncio.run(run(given.platforms, given.chats, given.seconds, given.profile))) else 1)
 
 
 if __name__ == "__main__":

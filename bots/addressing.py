@@ -19,6 +19,9 @@ from turnback.core.service import Turnback
 ANSWER, NOTE = "answer", "note"
 """The kinds of the posts that show how a turn ended: with what, and further lines."""
 
+REPLY = "reply"
+"""The kind of the posts that show no step: replies to commands, and news."""
+
 _ANY = "0" * 32
 
 

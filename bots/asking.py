@@ -22,6 +22,9 @@ from turnback.core.rewind import RewindService
 from turnback.core.steps.store import StepStore
 from turnback.core.threads.store import ThreadStore
 
+_NOTHING_YET = "There is no conversation here yet. Write something first."
+_IN_THREADS = "The conversations here are in threads: mention me to begin one, and type ! instead of / in it."
+
 
 class TurnControl(Protocol):
     """Turns, as far as a command touches them."""
@@ -108,7 +111,7 @@ class Asked:
     def thread_id(self) -> ThreadId:
         """The thread that the place talks into. NotFound before its first message."""
         if self.found is None:
-            raise NotFound("There is no conversation here yet. Write something first.")
+            raise NotFound(_IN_THREADS if self.place.can.talks_beside else _NOTHING_YET)
         return self.found
 
     @property

@@ -11,11 +11,13 @@ class Capabilities:
 
     `side_places`: it can open a place beside this one (a topic, a thread) for a fork to go on in.
     `binds`: a place there talks into a thread, and can be made to talk into another; where it does
-    not, whoever calls names the thread each time. `max_text`: characters of one message; None: any.
+    not, whoever calls names the thread each time. `talks_beside`: what people say to us there goes on in a
+    place beside it, where commands begin with `!`. `max_text`: characters of one message; None: any.
     """
 
     side_places: bool = False
     binds: bool = True
+    talks_beside: bool = False
     max_text: int | None = None
 
 

@@ -273,6 +273,12 @@ def with_replied_step(command: Command, step: str) -> Command:
     return command
 
 
+def asked_for(command: str) -> str:
+    """What a form asks for, whose answer is the last word of a command."""
+    last = usage_of(*command.removeprefix("/").split()[:2]).rpartition(" ")[2]
+    return {"LABEL": "A name for this step, in one word"}.get(last, "One word more")
+
+
 def usage_of(word: str, sub: str | None = None) -> str:
     """How a command is typed; all forms of it where there are several."""
     fitting = [u.usage for u in CATALOGUE if u.word == word and (sub is None or u.sub == sub)]

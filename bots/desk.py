@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Literal
 
 import structlog
 
@@ -34,7 +33,7 @@ from turnback.bots.offering import offered
 from turnback.bots.origins import Origin
 from turnback.bots.people import PlatformPeople
 from turnback.bots.places import Place
-from turnback.bots.platform import Incoming, Message, Press, Said, Unreachable
+from turnback.bots.platform import Incoming, Left, Message, Press, Said, Unreachable
 from turnback.bots.presenting import Presenter
 from turnback.bots.replies import Option, Reply
 from turnback.core.locks import Locks
@@ -52,7 +51,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Desk:
-    """Takes every message and press of every platform. Neither method raises, but when cancelled."""
+    """Takes every message and press of every platform, which never raises but when cancelled; and who leaves."""
 
     def __init__(
         self,
@@ -61,7 +60,6 @@ class Desk:
         *,
         people: PlatformPeople,
         presenter: Presenter,
-        after_restore: Callable[[], Literal["keep", "delete"]],
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._service = service
@@ -72,7 +70,6 @@ class Desk:
         self._addressing = Addressing(service, dispatch.places)
         self._locks = Locks()
         self._tasks = Tasks()
-        presenter.after_restore = after_restore
 
     async def message(self, m: Message) -> None:
         """Answer a command, or give a message to the agent. Returns when its turn has begun, not when it ends."""
@@ -91,6 +88,18 @@ class Desk:
         if isinstance(parsed, NotACommand | NotForUs):
             return
         await self._attend(p, parsed, lambda actor: self._do(actor, p, parsed), stranger_told=True)
+
+    async def left(self, notice: Left) -> None:
+        """Somebody is gone from a place: they cannot read what is said there until they speak there again."""
+        place = f"{notice.surface.value}:{notice.place}"
+        for busy in self._locks.wanted(place):
+            async with self._locks.hold(busy):
+                pass  # what they said there before comes first
+        gone = await self._dispatch.places.leave(notice.surface, notice.place, notice.user_key)
+        for thread_id, account in gone:
+            self._service.turns.turn_away(thread_id, account)
+        if gone:
+            self._service.events.publish("threads", {}, readers=frozenset(account for _, account in gone))
 
     async def offer_steps(self, asker: Incoming, typed: str, most: int) -> Sequence[Option]:
         """Steps to choose from while somebody types; none where they may not. Changes nothing, never raises."""
@@ -123,8 +132,12 @@ class Desk:
             if not isinstance(asked, Stop | Decide):
                 await stack.enter_async_context(self._locks.hold(f"{place.surface.value}:{place.key}"))
             answer = await self._dispatch.guarded(place, what, serve)
-        if answer is not None:
-            await self._say(incoming, asked, _Answered(answer) if isinstance(answer, Reply) else answer)
+            if answer is None:
+                return
+            standing = await self._presenter.standing(place.surface, place.key)
+        answered = _Answered(answer) if isinstance(answer, Reply) else answer
+        messages = await self._say(incoming, asked, answered)
+        self._presenter.answered(standing, messages, moved=answered.reply.moved)
 
     async def _actor(self, incoming: Incoming) -> Actor | None:
         admin = incoming.place.group and await self._is_admin(incoming)
@@ -186,31 +199,35 @@ class Desk:
         found = await self._dispatch.guarded(place, "standing", lambda: self._addressing.message_of(actor, place, step))
         return None if isinstance(found, Reply) else found  # what was asked for is done, with or without it
 
-    async def _say(self, incoming: Incoming, asked: Asked | None, answer: _Answered) -> None:
+    async def _say(self, incoming: Incoming, asked: Asked | None, answer: _Answered) -> Sequence[str]:
+        """Answer; gives the messages that everybody at the place sees."""
         reply = answer.reply
-        if isinstance(incoming, Press) and await self._shown_in_place(incoming, asked, reply):
-            return
+        if isinstance(incoming, Press):
+            shown = await self._shown_in_place(incoming, asked, reply)
+            if shown is not None:
+                return shown
         said = Said(text=reply.text, buttons=reply.buttons, select=reply.select, reply_to=answer.reply_to)
         try:
-            await incoming.back(said, private=reply.private)
+            return await incoming.back(said, private=reply.private)
         except Unreachable as error:
             _log.warning("place cannot be reached", surface=incoming.place.surface.value, why=str(error))
         except Exception:  # noqa: BLE001 - what was asked for is done; the adapter must go on
             _log.exception("cannot be answered", surface=incoming.place.surface.value)
+        return ()
 
-    async def _shown_in_place(self, press: Press, asked: Asked | None, reply: Reply) -> bool:
-        """Whether a reply is shown in the message that was pressed, so that nothing more is to be said."""
+    async def _shown_in_place(self, press: Press, asked: Asked | None, reply: Reply) -> Sequence[str] | None:
+        """Show a reply in the message that was pressed; None if it is still to be said."""
         if isinstance(asked, Decide) and reply.error is None:
-            return True  # by the approval's card
+            return ()  # by the approval's card
         if press.message is None or press.place.key is None or (reply.private and press.place.group):
-            return False
+            return None
         surface, key = press.place.surface, press.place.key
         if reply.replaces:
             said = Said(text=reply.text, buttons=reply.buttons, select=reply.select)
             return await self._presenter.change(surface, key, press.message, said)
         if isinstance(asked, Answer) and reply.error is None:
             await self._presenter.change(surface, key, press.message, Said(text="Done."))
-        return False
+        return None
 
 
 @dataclass(frozen=True, slots=True)

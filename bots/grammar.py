@@ -142,7 +142,7 @@ def _number(args: Sequence[str], what: str) -> int | None:
         return None
     digits = plain(args[0])
     if len(args) > 1 or not digits.isdecimal() or not digits.strip("0"):
-        raise _Misuse(f"{_quoted(' '.join(args))} is no {what}: a number from 1 on.")
+        raise _Misuse(f"{_quoted(' '.join(args))} is no {what}: give a number from 1 on.")
     return int(digits) if len(digits) < len(str(_BEYOND_ANY)) else _BEYOND_ANY
 
 

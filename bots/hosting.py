@@ -34,11 +34,13 @@ async def record_at(
     """Save a state as a step of the conversation at a place. `answer` is the message that shows it; for the rest
     see each platform's `record`.
     """
-    people = PlatformPeople(service, admins=lambda: (), allow=lambda: (f"{person.surface.value}:*",))
+    people = PlatformPeople(service, admins=None, allow=lambda: (f"{person.surface.value}:*",))
     actor = await people.actor(person, place=place.key)
     if actor is None:
         raise Forbidden("This user may not use the bot.")
-    thread_id = await Places(service.threads, service.rewind).open(actor, place, one_line(said, _TITLE) or None)
+    places = Places(service.threads, service.rewind)
+    await places.enter(actor, place)
+    thread_id = await places.open(actor, place, one_line(said, _TITLE) or None)
     view = await service.threads.view(thread_id)
     stands_at = turn_index_on(view, view.lineage.path(view.thread.head)) if view is not None else 0
     report = Report(turn_index=stands_at + (step == 0), iteration=step, state=state, model=model)

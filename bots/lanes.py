@@ -15,9 +15,13 @@ class Lanes:
         self._last: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def add(self, place: str, work: Work) -> None:
-        """Do this after all that was added for the same place before."""
-        task = asyncio.create_task(self._after(self._last.get(place), work))
+    def add(self, place: str, work: Work, *, within: bool = False) -> None:
+        """Do this after all that was added for the same place before; `within`: and for the places in it, whose names
+        go on behind a slash.
+        """
+        inside = f"{place}/"
+        before = {task for name, task in self._last.items() if name == place or (within and name.startswith(inside))}
+        task = asyncio.create_task(self._after(before, work))
         self._last[place] = task
         self._tasks.add(task)
         task.add_done_callback(lambda done: self._ended(place, done))
@@ -38,7 +42,7 @@ class Lanes:
             del self._last[place]
 
     @staticmethod
-    async def _after(before: asyncio.Task[None] | None, work: Work) -> None:
-        if before is not None:
-            await asyncio.wait({before})
+    async def _after(before: set[asyncio.Task[None]], work: Work) -> None:
+        if before:
+            await asyncio.wait(before)
         await work()

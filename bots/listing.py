@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from turnback.bots.commands import asked_for
 from turnback.bots.replies import Button, Option, Reply, Select
 from turnback.bots.telling import did, moment, short, size, step_line, value_text, where, where_and_id
 from turnback.bots.words import printable, printable_lines
@@ -39,7 +40,7 @@ def overview(listing: Listing, url: str | None) -> Reply:
         lines.append(f"This chat stands at {where_and_id(head.step)}.")
     if listing.aside:
         lines.append(_aside(listing))
-    lines.append("/replay list shows the steps, /replay STEP goes back to one, /help shows the rest.")
+    lines.append("/replay list shows the steps, /replay restore STEP goes back to one, /help shows the rest.")
     return Reply(text="\n".join(lines), buttons=(Button(label="List", command="/replay list"), *buttons))
 
 
@@ -102,7 +103,7 @@ def comparison(result: Mapping[str, Any], a: StepView, b: StepView | None) -> Re
     lines = [f"{_capital(name_a)} and {name_b}:", f"{counted(result['common_messages'], 'message')} in common."]
     for name, messages in ((name_a, result["only_a"]), (name_b, result["only_b"])):
         if messages:
-            lines += [f"Only in {name}:", *_messages(messages)]
+            lines += ["Only now:" if name == "now" else f"Only in {name}:", *_messages(messages)]
     lines += _changes(result["changes"])
     model = result["model"]
     if model["a"] != model["b"] and b is not None:
@@ -200,7 +201,7 @@ def _step_buttons(view: StepView) -> tuple[Button, ...]:
     return (
         *going,
         Button(label="Compare with now", command=f"/replay compare {name}"),
-        Button(label="Label", command=f"/replay name {name}", asks="Which name shall this step have?"),
+        Button(label="Label", command=f"/replay name {name}", asks=asked_for("/replay name")),
     )
 
 

@@ -68,16 +68,8 @@ class Alarm:
         else:
             self._told[key] = text
         said = Said(text=f"Alert: {text}" if text else f"Well again: {before}")
-        for user_key in await self._admins(outlet.surface):
+        for user_key in await self._service.threads.admins(outlet.surface):
             self._tasks.start(self._say(outlet, user_key, said))
-
-    async def _admins(self, surface: Surface) -> list[str]:
-        found = []
-        for account in await self._service.threads.accounts():
-            if account.admin:
-                identities = await self._service.threads.identities(account.id)
-                found += [identity.user_key for identity in identities if identity.surface is surface]
-        return found
 
     async def _say(self, outlet: Outlet, user_key: str, said: Said) -> None:
         try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from turnback.bots.capabilities import HTTP, Capabilities
 from turnback.core.errors import Forbidden
 from turnback.core.locks import Locks
-from turnback.core.models import Actor, Surface, Thread, ThreadId
+from turnback.core.models import AccountId, Actor, Surface, Thread, ThreadId
 from turnback.core.rewind import RewindService
 from turnback.core.threads.store import ThreadStore
 
@@ -48,7 +49,7 @@ class Places:
             if found is not None:
                 return found
             thread = await self._rewind.create_thread(actor, title, group=place.group)
-            await self.bind(place, thread)
+            await self.bind(actor, place, thread)
             return thread.id
 
     async def enter(self, actor: Actor, place: Place) -> None:
@@ -65,9 +66,19 @@ class Places:
                 return
             raise Forbidden("The chat in this place is somebody's own. Only they can use it here.")
         if actor.account not in await self._threads.participants(thread.id):
-            await self._threads.add_participant(thread.id, actor.account)
+            await self._threads.add_participant(thread.id, actor.account, place.surface, str(place.key))
 
-    async def bind(self, place: Place, thread: Thread) -> None:
-        """Make a place talk into a thread from now on."""
+    async def leave(self, surface: Surface, key: str, user_key: str | None) -> Collection[tuple[ThreadId, AccountId]]:
+        """A user of a platform (None: everybody) is no more in a place. They do not take part in its chats until they
+        speak there again, and cannot read them. Answers who is no more in which thread by that.
+        """
+        identity = await self._threads.find_identity(surface, user_key) if user_key is not None else None
+        if identity is None and user_key is not None:
+            return ()
+        return await self._threads.drop_participants(surface, key, identity.account if identity else None)
+
+    async def bind(self, actor: Actor, place: Place, thread: Thread) -> None:
+        """Make a place where `actor` asks talk into a thread from now on."""
         if place.key is not None:
-            await self._threads.bind(place.surface, place.key, thread.id)
+            owner = None if place.group else actor.account
+            await self._threads.bind(place.surface, place.key, thread.id, owner)

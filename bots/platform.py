@@ -129,6 +129,18 @@ class Press(Incoming):
     message: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """Somebody is no more in the place `place`, nor in those in it, whose keys go on behind a slash.
+
+    `user_key` None: we were put out ourselves, and do not hear any more who goes.
+    """
+
+    surface: Surface
+    place: str
+    user_key: str | None
+
+
 class Outlet(Protocol):
     """Speaks at the places of one platform.
 

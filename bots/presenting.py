@@ -7,23 +7,27 @@ One listener on the events of the house, which never waits: turns are shown by t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 import structlog
 
+from turnback.bots.addressing import REPLY
 from turnback.bots.news import Alarm, moved, returned
 from turnback.bots.origins import Origin, find_origin
 from turnback.bots.platform import Outlet, Said
 from turnback.bots.showing import End, Showing
-from turnback.bots.stage import Stage
+from turnback.bots.stage import Stage, Standing
+from turnback.bots.tidying import AfterRestore, Tidying
 from turnback.core import shapes
 from turnback.core.events import Event
-from turnback.core.models import Position, Surface, ThreadId, Turn, TurnStatus
+from turnback.core.models import BEGINNING, Position, Surface, ThreadId, Turn, TurnStatus
 from turnback.core.service import Turnback
 from turnback.core.tasks import Tasks
+
+T = TypeVar("T")
 
 NEWS_SECONDS = 600.0
 """How long news waits for a platform that is away; then it is old."""
@@ -38,15 +42,16 @@ class Presenter:
         self,
         service: Turnback,
         *,
+        after_restore: AfterRestore = lambda: "keep",
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self.after_restore: Callable[[], Literal["keep", "delete"]] = lambda: "keep"
         self._service = service
         self._stage = Stage(service, clock=clock, sleep=sleep)
         self._alarm = Alarm(service, self._stage)
-        self._showings: dict[ThreadId, Showing] = {}
-        self._shown: dict[Showing, asyncio.Task[None]] = {}
+        self._tidying = Tidying(self._stage, after_restore)
+        self._running: dict[ThreadId, Showing] = {}
+        self._shows: dict[Showing, asyncio.Task[None]] = {}
         self._tasks = Tasks()
         self._seen = 0
         self._heard = asyncio.Event()
@@ -78,7 +83,7 @@ class Presenter:
 
     def move(self, surface: Surface, old: str, new: str) -> None:
         """A place has another key from now on: what is being shown there goes on under the new one."""
-        for showing in self._shown:
+        for showing in self._shows:
             if (showing.origin.surface, showing.origin.place) == (surface, old):
                 showing.move(new)
 
@@ -93,34 +98,38 @@ class Presenter:
             self._stage.failed(surface, error, "news")
             return ()
 
-    async def change(self, surface: Surface, place: str, message: str, said: Said) -> bool:
-        """Show something instead of what a message of ours shows; False where that cannot be done now."""
-        outlet = self._stage.find(surface)
-        if outlet is None:
-            return False
-        try:
-            await outlet.edit(place, [message], said)
-        except Exception as error:  # noqa: BLE001 - then it is said anew
-            self._stage.failed(surface, error, "edit")
-            return False
-        return True
+    async def change(self, surface: Surface, place: str, message: str, said: Said) -> Sequence[str] | None:
+        """Show something instead of what a message of ours shows; None where that cannot be done now."""
+        return await self._at_once(surface, "edit", lambda outlet: outlet.edit(place, [message], said))
 
     async def open_beside(self, surface: Surface, place: str, title: str) -> str | None:
         """Open a place beside one; its key, None where that cannot be done now."""
+        return await self._at_once(surface, "beside", lambda outlet: outlet.open_beside(place, title))
+
+    async def standing(self, surface: Surface, place: str | None) -> Standing | None:
+        """Where the thread of a place stands, for `answered`."""
+        return await self._tidying.standing(surface, place) if place is not None else None
+
+    def answered(self, standing: Standing | None, messages: Sequence[str], *, moved: bool) -> None:
+        """A command was answered with these messages; `moved`: it took the thread to where it stands now."""
+        if standing is not None:
+            self._start(self._tidying.answered(standing, messages, moved=moved))
+
+    def told_of_stop(self, thread_id: ThreadId, surface: Surface, place: str) -> None:
+        """Somebody stops a thread's turn at its own place and is answered there: its end need not say so, too."""
+        showing = self._running.get(thread_id)
+        if showing is not None and (showing.origin.surface, showing.origin.place) == (surface, place):
+            showing.quiet_stop = True
+
+    async def _at_once(self, surface: Surface, what: str, work: Callable[[Outlet], Awaitable[T]]) -> T | None:
         outlet = self._stage.find(surface)
         if outlet is None:
             return None
         try:
-            return await outlet.open_beside(place, title)
-        except Exception as error:  # noqa: BLE001 - the fork is made, whether it can be opened here or not
-            self._stage.failed(surface, error, "beside")
+            return await work(outlet)
+        except Exception as error:  # noqa: BLE001 - whoever asks says or does it in another way
+            self._stage.failed(surface, error, what)
             return None
-
-    def told_of_stop(self, thread_id: ThreadId, surface: Surface, place: str) -> None:
-        """Somebody stops a thread's turn at its own place and is answered there: its end need not say so, too."""
-        showing = self._showings.get(thread_id)
-        if showing is not None and (showing.origin.surface, showing.origin.place) == (surface, place):
-            showing.quiet_stop = True
 
     # what happens
 
@@ -139,13 +148,13 @@ class Presenter:
                     if event is None or event.id == before:
                         await self.recover()
         finally:
-            for task in self._shown.values():
+            for task in self._shows.values():
                 task.cancel()
 
     async def recover(self) -> None:
         """After a start, or when events were lost: go on showing the turns that run; end what ended unseen."""
         running = {turn.thread_id: turn for turn in await self._service.threads.running()}
-        for thread_id, showing in list(self._showings.items()):
+        for thread_id, showing in list(self._running.items()):
             turn = running.get(thread_id)
             if turn is None or turn.turn_no != showing.turn_no:
                 await self._end_unseen(thread_id, showing)
@@ -164,7 +173,7 @@ class Presenter:
         while self._seen < self._service.events.last_id:
             self._heard.clear()
             await self._heard.wait()
-        over = [task for showing, task in self._shown.items() if showing.over]
+        over = [task for showing, task in self._shows.items() if showing.over]
         if over:
             await asyncio.wait(over)
 
@@ -181,12 +190,12 @@ class Presenter:
                 self._start(self._alarm.tell(str(data["kind"]), data["text"]))
             case "unrun":
                 self._return(data)
-            case "rewound":
-                self._start(self._tell_moved(data))
+            case "rewound" if thread_id is not None:
+                self._start(self._tell_moved(data, thread_id, by_agent=thread_id in self._running))
             case "began" if thread_id is not None:
-                self._showings.pop(thread_id, None)
+                self._running.pop(thread_id, None)
                 self._begin(thread_id, int(data["turn_no"]), data["origin"])
-            case _ if thread_id is not None and (showing := self._showings.get(thread_id)) is not None:
+            case _ if thread_id is not None and (showing := self._running.get(thread_id)) is not None:
                 self._note(showing, event)
 
     def _note(self, showing: Showing, event: Event) -> None:
@@ -201,35 +210,37 @@ class Presenter:
             case "approval":
                 showing.approval(data["gate"])
             case "ended" if data["turn_no"] == showing.turn_no:
-                del self._showings[showing.thread_id]
+                del self._running[showing.thread_id]
                 at = Position(data["branch"], data["pos"])
                 showing.end(End(status=data["status"], at=at, notes=tuple(data["notes"])))
 
     def _begin(self, thread_id: ThreadId, turn_no: int, origin: str | None) -> None:
         asked = find_origin(origin)
-        known = next((s for s in self._shown if (s.thread_id, s.turn_no) == (thread_id, turn_no)), None)
-        if asked is None or known is not None:
-            if known is not None and not known.over:
-                self._showings[thread_id] = known
+        if asked is None:
             return
-        showing = Showing(stage=self._stage, thread_id=thread_id, turn_no=turn_no, origin=asked)
-        before = [task for other, task in self._shown.items() if _follows(showing, other)]
-        self._showings[thread_id] = showing
-        task = self._start(self._show(showing, before))
-        self._shown[showing] = task
-        task.add_done_callback(lambda _: self._shown.pop(showing, None))
+        known = next((s for s in self._shows if (s.thread_id, s.turn_no) == (thread_id, turn_no)), None)
+        if known is None:
+            self._running[thread_id] = self._show(thread_id, turn_no, asked)
+        elif not known.over:
+            self._running[thread_id] = known
 
-    async def _show(self, showing: Showing, before: Sequence[asyncio.Task[None]]) -> None:
-        """Show a turn, once those before it at the same place are shown."""
-        if before:
-            await asyncio.wait(before)
-        try:
+    def _show(self, thread_id: ThreadId, turn_no: int, origin: Origin) -> Showing:
+        """Show a turn, once those before it of the same thread at the same place are shown."""
+        showing = Showing(stage=self._stage, thread_id=thread_id, turn_no=turn_no, origin=origin)
+        place = thread_id, origin.place
+        before = [task for other, task in self._shows.items() if (other.thread_id, other.origin.place) == place]
+
+        async def show() -> None:
+            if before:
+                await asyncio.wait(before)
             await showing.run()
-        except Exception:  # noqa: BLE001 - a bug in one turn's show must not end the others'
-            _log.exception("turn not shown", thread=showing.thread_id, surface=showing.origin.surface.value)
+
+        self._shows[showing] = task = self._start(show())
+        task.add_done_callback(lambda _: self._shows.pop(showing, None))
+        return showing
 
     async def _show_gates(self, turn: Turn) -> None:
-        showing = self._showings.get(turn.thread_id)
+        showing = self._running.get(turn.thread_id)
         if showing is None:
             return
         for gate in await self._service.threads.gates(turn.thread_id, turn.turn_no):
@@ -239,8 +250,8 @@ class Presenter:
     async def _end_unseen(self, thread_id: ThreadId, showing: Showing) -> None:
         view = await self._service.threads.view(thread_id)
         turn = next((t for t in view.turns if t.turn_no == showing.turn_no), None) if view else None
-        self._showings.pop(thread_id, None)
-        status, at = (turn.status.value, turn.end) if turn else ("stopped", Position(0, 0))
+        self._running.pop(thread_id, None)
+        status, at = (turn.status.value, turn.end) if turn else ("stopped", BEGINNING)
         showing.end(End(status=status, at=at))
 
     # news
@@ -255,40 +266,29 @@ class Presenter:
         said = Said(text=returned(status, reply), reply_to=origin.message)
         await self.say(origin.surface, origin.place, said)
 
-    async def _tell_moved(self, data: Any) -> None:
-        """Every other bound place gets one line; messages of ours that are no longer true go, if that is set."""
-        thread_id = ThreadId(data["thread_id"])
+    async def _tell_moved(self, data: Any, thread_id: ThreadId, *, by_agent: bool) -> None:
+        """Every other bound place gets one line. Where a command asked for it, its answer comes before we tidy up."""
         said = Said(text=moved(data))
         for surface, place in await self._service.threads.places(thread_id):
-            if self.after_restore() == "delete":
-                self._start(self._tidy(thread_id, surface, place))
-            if (surface.value, place) != (data["surface"], data["place"]) and self._stage.speaks(surface):
-                self._start(self.say(surface, place, said))
+            asked_here = (surface.value, place) == (data["surface"], data["place"])
+            if by_agent or not asked_here:
+                self._start(self._tidying.tidy(thread_id, surface, place))
+            if not asked_here and self._stage.speaks(surface):
+                self._start(self._tell_there(surface, place, said))
 
-    async def _tidy(self, thread_id: ThreadId, surface: Surface, place: str) -> None:
-        view = await self._service.threads.view(thread_id)
-        if view is None:
-            return
-        path = view.lineage.path(view.thread.head)
-        posts = await self._service.threads.posts(thread_id, surface, place)
-        later = [post.message for post in posts if not path.covers(post.at)]
-        if not later:
-            return
+    async def _tell_there(self, surface: Surface, place: str, said: Said) -> None:
+        standing = await self._tidying.standing(surface, place)
+        messages = await self.say(surface, place, said)
+        if standing is not None:
+            await self._stage.post(standing, messages, REPLY)
 
-        async def delete(outlet: Outlet) -> None:
-            await outlet.delete(place, later)
-
-        try:
-            await self._stage.do(surface, place, delete)
-        except Exception as error:  # noqa: BLE001 - what the platform does not let us delete stays
-            self._stage.failed(surface, error, "delete")
-            return
-        await self._service.threads.drop_posts(surface, place, later)
-
-    def _start(self, work: Any) -> asyncio.Task[Any]:
-        return self._tasks.start(work)
+    def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = self._tasks.start(work)
+        task.add_done_callback(_hear_of)
+        return task
 
 
-def _follows(showing: Showing, other: Showing) -> bool:
-    """Whether `other` is to be shown first: an earlier turn of the same thread at the same place."""
-    return (showing.thread_id, showing.origin.place) == (other.thread_id, other.origin.place)
+def _hear_of(task: asyncio.Task[Any]) -> None:
+    """Nobody waits for what is shown: a bug in it is only logged."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("not shown", exc_info=error)

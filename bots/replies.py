@@ -49,8 +49,9 @@ class Reply:
 
     `error` is the refusal's code. `private`: only the asker may see it. `stands_at`: the step where the
     chat now stands; the answer goes as a reply to the message that this step ended with. `switch_to`:
-    the thread that this place talks into from now on. `replaces`: under a pressed button, it is shown in
-    place of the message with the button (another page, a question that is answered).
+    the thread that this place talks into from now on. `moved`: the chat stands elsewhere than before.
+    `replaces`: under a pressed button, it is shown in place of the message with the button (another page, a
+    question that is answered).
     """
 
     text: str
@@ -60,6 +61,7 @@ class Reply:
     private: bool = False
     stands_at: StepId | None = None
     switch_to: ThreadId | None = None
+    moved: bool = False
     replaces: bool = False
 
 

@@ -14,14 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import structlog
-
 from turnback.bots import cards
-from turnback.bots.addressing import ANSWER, NOTE
+from turnback.bots.addressing import ANSWER, NOTE, REPLY
 from turnback.bots.origins import Origin
 from turnback.bots.platform import Outlet, Said, Unreachable
-from turnback.bots.stage import Stage
-from turnback.core.models import GateId, Position, Post, ThreadId
+from turnback.bots.stage import Stage, Standing
+from turnback.core.errors import StoreUnavailable
+from turnback.core.models import BEGINNING, GateId, Position, ThreadId
 
 FIRST_AFTER = 0.2
 """Seconds that an answer may take to be shown whole. Then what there is of it is shown, or typing."""
@@ -34,8 +33,6 @@ STREAMED = 3500
 
 NO_ANSWER = "The agent ended without a word."
 NO_END = "That did not work. Try again."
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +165,7 @@ class Showing:
             await self.stage.sleep(TYPING_EVERY)
 
     async def _show_text(self) -> None:
-        said = Said(text=_streamed(self._text), markdown=True, reply_to=self._reply_to)
+        said = self._said(_streamed(self._text))
         if self._lost or not self._text.strip() or said == self._shown or self._end is not None:
             return
         try:
@@ -249,20 +246,8 @@ class Showing:
             return ()
 
     async def _post(self, messages: Sequence[str], at: Position, kind: str) -> None:
-        for message in messages:
-            post = Post(
-                surface=self.origin.surface,
-                place=self.origin.place,
-                message=message,
-                thread_id=self.thread_id,
-                at=at,
-                kind=kind,
-            )
-            try:
-                await self.stage.service.threads.add_post(post)
-            except Exception:  # noqa: BLE001 - a full disk: the message is shown, it just cannot be pointed at
-                _log.exception("post not kept", surface=self.origin.surface.value, thread=self.thread_id)
-                return
+        standing = Standing(surface=self.origin.surface, place=self.origin.place, thread_id=self.thread_id, at=at)
+        await self.stage.post(standing, messages, kind)
 
     # approvals
 
@@ -295,7 +280,7 @@ class Showing:
             self.stage.failed(self.origin.surface, error, "approval")
             with suppress(Exception):
                 await self.stage.service.turns.withdraw(self.thread_id, GateId(gate_id))
-            await self._note(cards.UNSHOWN)
+            await self._post(await self._note(cards.UNSHOWN), await self._start(), REPLY)
             return False
         return True
 
@@ -319,9 +304,11 @@ class Showing:
         return [post.message for post in kept if post.kind == _kind(gate_id)]
 
     async def _start(self) -> Position:
-        view = await self.stage.service.threads.view(self.thread_id)
-        turn = next((t for t in view.turns if t.turn_no == self.turn_no), None) if view else None
-        return turn.start if turn else Position(0, 0)
+        """Where the turn began, as far as that can be read."""
+        with suppress(StoreUnavailable):
+            view = await self.stage.service.threads.view(self.thread_id)
+            return next((t.start for t in view.turns if t.turn_no == self.turn_no), BEGINNING) if view else BEGINNING
+        return BEGINNING
 
 
 def _kind(gate_id: str) -> str:

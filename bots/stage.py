@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
@@ -15,7 +16,7 @@ import structlog
 
 from turnback.bots.platform import Down, Outlet, Said, Unreachable
 from turnback.core.locks import Locks
-from turnback.core.models import Surface
+from turnback.core.models import Position, Post, Surface, ThreadId
 from turnback.core.service import Turnback
 
 T = TypeVar("T")
@@ -24,6 +25,16 @@ AGAIN_AFTER, LONGEST_WAIT = 1.0, 30.0
 """Seconds before a platform that is down is tried again: at first, and at most."""
 
 _log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A place, the thread that it talks into, and where in that something is shown."""
+
+    surface: Surface
+    place: str
+    thread_id: ThreadId
+    at: Position
 
 
 class Stage:
@@ -96,6 +107,23 @@ class Stage:
             return await outlet.send(place, said)
 
         return await self.do(surface, place, send)
+
+    async def post(self, standing: Standing, messages: Sequence[str], kind: str) -> None:
+        """Write down what messages of ours show."""
+        for message in messages:
+            post = Post(
+                surface=standing.surface,
+                place=standing.place,
+                message=message,
+                thread_id=standing.thread_id,
+                at=standing.at,
+                kind=kind,
+            )
+            try:
+                await self.service.threads.add_post(post)
+            except Exception:  # noqa: BLE001 - a full disk: the message is shown, it just cannot be pointed at
+                _log.exception("post not kept", surface=standing.surface.value, thread=standing.thread_id)
+                return
 
     def failed(self, surface: Surface, error: BaseException, what: str) -> None:
         """Take note of what could not be shown. An unreachable place is no news; all else is a fault."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 
-from turnback.cli.convert import OPERATOR, local_url
+from turnback.cli.convert import local_url
 from turnback.cli.options import folder
 from turnback.cli.output import Failed
 from turnback.cli.server_file import find_server
@@ -21,7 +21,7 @@ from turnback.core import shapes
 from turnback.core.beside import open_people
 from turnback.core.folder import STEPS_FILE, THREADS_FILE
 from turnback.core.models import Thread
-from turnback.core.people import People
+from turnback.core.people import OPERATOR, People
 from turnback.core.steps.sqlite import SqliteStepStore
 from turnback.core.threads.sqlite import SqliteThreadStore
 

@@ -18,7 +18,6 @@ from turnback.bots.platform import Down
 from turnback.cli.convert import agent_of
 from turnback.cli.options import Config, Data, Json, folder, settings
 from turnback.cli.output import Failed, show
-from turnback.cli.platforms import probes
 from turnback.config import Loaded
 from turnback.core.beside import noted
 from turnback.core.folder import STEPS_FILE, THREADS_FILE
@@ -144,6 +143,8 @@ def _agent(loaded: Loaded) -> Check:
 
 async def _platforms(loaded: Loaded) -> list[Check]:
     """Whether the platforms that the settings name let us in."""
+    from turnback.cli.platforms import probes  # noqa: PLC0415 - loads the page, which no other command needs
+
     found = []
     for name, look in probes(loaded.settings):
         try:

@@ -85,7 +85,9 @@ class Composed:
 
     def platforms(self, adapters: Sequence[Adapter]) -> Platforms:
         """The chat layer over it, with these adapters."""
-        presenter = Presenter(self.service, clock=self.clock)
+        presenter = Presenter(
+            self.service, after_restore=lambda: self.live.settings.chat.after_restore, clock=self.clock
+        )
         desk = Desk(
             self.service,
             self.dispatch,
@@ -96,7 +98,6 @@ class Composed:
                 clock=self.clock,
             ),
             presenter=presenter,
-            after_restore=lambda: self.live.settings.chat.after_restore,
             clock=self.clock,
         )
         return Platforms(service=self.service, desk=desk, presenter=presenter, adapters=tuple(adapters))
@@ -122,11 +123,13 @@ async def running(
         maintain=maintain,
         clock=clock,
     ) as service:
-        live = LiveSettings(loaded, service.threads, clock)
+
+        async def appoint(current: Settings) -> None:
+            await service.people.settle_admins(current.access.admins)
+
+        live = LiveSettings(loaded, service.threads, clock, appoint)
         rules.follow(live)
-        for name in settings.access.admins:
-            if ":" not in name:  # the others are platform users, made admins when they write
-                await service.people.ensure_account(name, admin=True)
+        await appoint(settings)
         site = Site(host=settings.web.host, port=settings.web.port, public_url=settings.web.public_url)
         dispatch = Dispatch(service, policy=rules.time_travel, links=site, settings=live, clock=clock)
         yield Composed(service=service, live=live, rules=rules, site=site, dispatch=dispatch, clock=clock)

@@ -16,9 +16,6 @@ from turnback.core.agents.protocol import Agent
 from turnback.core.beside import stored_settings
 from turnback.core.policy import Access, Budgets, TimeTravel
 
-OPERATOR = "operator"
-"""The account of the command line, which may do everything."""
-
 _log = structlog.get_logger(__name__)
 
 

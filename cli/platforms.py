@@ -65,7 +65,8 @@ def configure(settings: Settings, service: Turnback) -> Configured:
         from turnback.bots.discord.adapter import DiscordAdapter  # noqa: PLC0415 - see above
 
         token = settings.discord.token.get_secret_value()
-        adapters.append(DiscordAdapter(token, service.threads, proxy=discord_proxy(settings, os.environ)))
+        proxy = discord_proxy(settings, os.environ)
+        adapters.append(DiscordAdapter(token, service.threads, proxy=proxy, allow=lambda: settings.access.allow))
     if settings.slack.bot_token is not None:
         from turnback.bots.slack.adapter import SlackAdapter  # noqa: PLC0415 - see above
 

@@ -13,14 +13,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import structlog
 
 from turnback.cli.compose import running
-from turnback.cli.convert import OPERATOR, bracketed, local_url
+from turnback.cli.convert import bracketed, local_url
 from turnback.cli.options import folder
 from turnback.cli.output import fail
 from turnback.cli.platforms import configure
 from turnback.cli.server_file import Server, announced
 from turnback.config import Loaded
 from turnback.core.collector import settle_collector
-from turnback.core.people import LOCAL, People
+from turnback.core.people import LOCAL, OPERATOR, People
 from turnback.core.service import Turnback
 from turnback.core.tasks import Tasks
 from turnback.web.server import serve as serve_web

@@ -7,7 +7,7 @@ once; the others are read at start.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -33,14 +33,25 @@ class SettingsStore(Protocol):
     async def audit(self, entry: AuditEntry) -> None: ...
 
 
-class LiveSettings:
-    """The settings of a running service."""
+async def _nothing(_: Settings) -> None:
+    """Nobody wants to know."""
 
-    def __init__(self, loaded: Loaded, store: SettingsStore, clock: Callable[[], datetime]) -> None:
+
+class LiveSettings:
+    """The settings of a running service. `changed` is told of every change, before whoever made it is answered."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        store: SettingsStore,
+        clock: Callable[[], datetime],
+        changed: Callable[[Settings], Awaitable[None]] = _nothing,
+    ) -> None:
         self._started = loaded
         self._loaded = loaded
         self._store = store
         self._clock = clock
+        self._changed = changed
         self._lock = asyncio.Lock()
         self._overrides: dict[str, Any] = {
             f"{section}.{name}": value
@@ -97,6 +108,7 @@ class LiveSettings:
                 raise
             await self._store.set_settings(changes, self._entry(actor, Outcome.DONE, None))
             self._overrides, self._loaded = overrides, loaded
+            await self._changed(self.settings)
         return [self._row(KEYS[name]) for name in changes]
 
     async def change_text(self, actor: Actor, name: str, text: str) -> dict[str, Any]:

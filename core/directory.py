@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from turnback.core.errors import Forbidden, InvalidRequest, NotFound
-from turnback.core.models import Account, Action, Actor, AuditEntry, Identity
-from turnback.core.people import People
+from turnback.core.models import Account, AccountId, Action, Actor, AuditEntry, Identity
+from turnback.core.people import OPERATOR, People
 from turnback.core.text import harmless
 from turnback.core.threads.accounts import Secret
 from turnback.core.threads.store import ThreadStore
@@ -69,6 +69,21 @@ class Directory:
         ]
         return sorted(known, key=lambda k: (not k.account.admin, k.account.name.casefold()))
 
+    async def set_admin(self, actor: Actor, account_id: str, admin: bool) -> Account:
+        """Make somebody an admin in their own right, or one no longer, from the next thing on that they do.
+
+        Nobody takes it from themselves, so that an admin is always left; raises InvalidRequest.
+        """
+        _check_admin(actor)
+        account = await self._threads.find_account(AccountId(account_id))
+        if account is None:
+            raise NotFound("There is no such account (any more).")
+        if not admin:
+            _check_demotable(account, actor)
+        await self._threads.set_admin(account.id, admin)
+        await self._threads.audit(self._entry(actor, f"admin_{'given' if admin else 'taken'}:{account.name}"))
+        return account
+
     async def tokens(self, actor: Actor) -> Sequence[Token]:
         """Every token that is valid, newest first."""
         _check_admin(actor)
@@ -117,6 +132,15 @@ class Directory:
 def _check_admin(actor: Actor) -> None:
     if not actor.admin:
         raise Forbidden("Only an admin may see and change who has access.")
+
+
+def _check_demotable(account: Account, actor: Actor) -> None:
+    if account.id == actor.account:
+        raise InvalidRequest("You cannot take this from yourself. Ask another admin.")
+    if account.name == OPERATOR:
+        raise InvalidRequest("This account is the command line’s own.")
+    if account.named:
+        raise InvalidRequest("access.admins names this account: take it out there.")
 
 
 def _one_line(text: str, field: str) -> str:

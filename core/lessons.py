@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from turnback.core.agents.history import parts_of
+from turnback.core.agents.dialect import parts_of
 from turnback.core.models import BEGINNING, Position, TurnStatus
 from turnback.core.packs.bundle import Bundle
 from turnback.core.packs.log import messages_of, size_of_messages
@@ -47,11 +47,11 @@ async def lesson_of(
     parted = gone[0].base if gone else left
     if way.covers(to) and to != parted:  # the turn that `to` is in the middle of is left as well
         gone, parted = turns[-1 - len(gone) :], to
-    state = await threads.checkpoint_bundle(view.thread.id, left)
+    state = await threads.checkpoint_bundle(view.thread.id, left, here=True)
     if state is None or not gone:
         return None
     if parted != to or content is None:
-        content = await threads.checkpoint_bundle(view.thread.id, parted)
+        content = await threads.checkpoint_bundle(view.thread.id, parted, here=True)
     if content is None and parted != BEGINNING:
         return None
     return lesson(tried(_since(state, content)), stopped=any(t.status is TurnStatus.STOPPED for t in gone))

@@ -6,7 +6,7 @@ steps. It follows from two things that are: where each branch left its parent, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from turnback.core.models import Branch, Position
@@ -30,14 +30,19 @@ class Lineage:
     def __init__(self, branches: Iterable[Branch]) -> None:
         self._left = {b.branch: b.left for b in branches}
 
-    def path(self, end: Position) -> Path:
-        """The path that ends at `end`. A branch that is not known is a bug: KeyError."""
-        upto: dict[int, int] = {}
+    def back(self, end: Position) -> Iterator[Position]:
+        """The last position on each branch of the path that ends at `end`, its own first.
+
+        A branch that is not known is a bug: KeyError.
+        """
         at: Position | None = end
         while at is not None:
-            upto[at.branch] = at.pos
+            yield at
             at = self._left[at.branch]
-        return Path(end, upto)
+
+    def path(self, end: Position) -> Path:
+        """The path that ends at `end`."""
+        return Path(end, {at.branch: at.pos for at in self.back(end)})
 
     def reach(self, ends: Iterable[Position]) -> dict[int, int]:
         """The last position on each branch that a path to any of `ends` covers.

@@ -27,6 +27,10 @@ class Locks:
         """How many keys are locked or waited for."""
         return len(self._entries)
 
+    def wanted(self, key: str) -> list[str]:
+        """Which of a key, and of the keys that go on behind it with a slash, are locked or waited for."""
+        return [each for each in self._entries if each == key or each.startswith(f"{key}/")]
+
     @asynccontextmanager
     async def hold(self, key: str) -> AsyncIterator[None]:
         """Wait for a key's lock and hold it. Not to be nested for one key."""

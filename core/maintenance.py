@@ -27,6 +27,7 @@ from turnback.core.metrics import Metrics
 from turnback.core.models import ThreadId
 from turnback.core.policy import TimeTravel
 from turnback.core.steps.store import Disk, StepStore
+from turnback.core.tasks import Tasks
 from turnback.core.text import counted
 from turnback.core.threads.store import ThreadStore
 
@@ -52,6 +53,9 @@ STALE_AFTER = timedelta(days=30)
 
 STORE_ALERT = "steps_unavailable"
 THREADS_ALERT = "threads_unavailable"
+
+NO_THREAD = ThreadId("0" * 32)
+"""An id that no thread has: to write something to steps.db that is nobody's."""
 
 LAST_SUCCESS = "cleanup.last_success"
 LAST_RETENTION = "cleanup.retention_days"
@@ -113,6 +117,7 @@ class Maintenance:
         self._disk_free = disk_free
         self._started = clock()
         self._running = asyncio.Lock()
+        self._tasks = Tasks()
         self._under_way: asyncio.Task[Cleanup] | None = None
         self._deleted: int | None = None
         self._scheduler: Any = None
@@ -173,7 +178,9 @@ class Maintenance:
         self._alerts.settle(THREADS_ALERT)
 
     async def look_at_store(self) -> bool:
-        """Whether the step store can be used. Alerts the operator when it cannot, and catches up when it can again."""
+        """Whether the step store can be read. Alerts the operator when it cannot; where an alert stands, sees whether
+        it can be written again, too, and catches up then.
+        """
         try:
             totals = await self._steps.totals()
         except StoreUnavailable as refusal:
@@ -181,9 +188,30 @@ class Maintenance:
             return False
         self._metrics.steps.set(totals.steps)
         self._metrics.stored_bytes.set(totals.stored_bytes)
+        if self._alerts.stands(STORE_ALERT) and await self._can_save():
+            await self._store_is_well()
+        return await self._look_at_log()
+
+    def step_saved(self) -> None:
+        """A step was saved: if the step store was out of order, it is no more."""
+        if self._alerts.stands(STORE_ALERT):
+            self._tasks.start(self._store_is_well())
+
+    async def _store_is_well(self) -> None:
         if self._alerts.settle(STORE_ALERT) and self._recover:
             await self._recover()
-        return await self._look_at_log()
+
+    async def _can_save(self) -> bool:
+        """Whether there is room for a step of any size, and steps.db can be written. On a full disk reads still work,
+        and so may a small write, where the file has room in itself.
+        """
+        if self._disk_free(self._folder) < self._policy().budgets.max_snapshot_bytes:
+            return False
+        try:
+            await self._steps.clear(NO_THREAD, int(self._clock().timestamp()))
+        except StoreUnavailable:
+            return False
+        return True
 
     async def _look_at_log(self) -> bool:
         try:

@@ -42,12 +42,16 @@ class Surface(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """A person; identities tie platform users to it."""
+    """A person; identities tie platform users to it.
+
+    `named`: an admin because the setting `access.admins` names them, and only as long as it does.
+    """
 
     id: AccountId
     name: str
     admin: bool
     created_at: datetime
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

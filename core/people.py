@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Literal
 from uuid import uuid4
 
-from turnback.core.models import Account, AccountId, Action, AuditEntry, Outcome, Surface
+from turnback.core.models import Account, AccountId, Action, AuditEntry, Identity, Outcome, Surface
 from turnback.core.threads.accounts import NameTaken, Secret
 from turnback.core.threads.store import ThreadStore
 
@@ -27,6 +27,9 @@ SESSION_DAYS = 30
 
 LOCAL = "local"
 """The account of whoever sits at the machine and names no other."""
+
+OPERATOR = "operator"
+"""The account of the command line, which may do everything."""
 
 LONGEST_SECRET = 128
 """Characters of anything that could be one of our secrets; longer ones are not looked up."""
@@ -68,12 +71,37 @@ class People:
         self._new_secret = new_secret
 
     async def ensure_account(self, name: str = LOCAL, admin: bool = False) -> Account:
-        """The account of that name, made if need be; with `admin` it is an admin's from now on."""
+        """The account of that name, made if need be; with `admin` it is an admin's from now on, whatever the settings
+        say.
+        """
         account = await self._threads.account_named(name) or await self._create_account(name, admin)
-        if admin and not account.admin:
+        if admin and (account.named or not account.admin):
             await self._threads.set_admin(account.id, True)
             return await self._get(account.id)
         return account
+
+    async def settle_admins(self, names: Sequence[str]) -> None:
+        """Those whom the setting `access.admins` names are admins from now on; who is no more in it, and is no admin in
+        their own right, is one no longer. Accounts are made of names that are not those of platform users.
+        """
+        for name in names:
+            if ":" not in name:
+                await self.ensure_account(name)
+        elsewhere: dict[AccountId, list[Identity]] = {}
+        for identity in await self._threads.identities(None):
+            elsewhere.setdefault(identity.account, []).append(identity)
+        for account in await self._threads.accounts():
+            named = is_named(names, account, elsewhere.get(account.id, ()))
+            if named is not account.named:
+                await self._threads.set_named(account.id, named)
+
+    async def settle_admin(self, account: Account, names: Sequence[str]) -> Account:
+        """The same for one account."""
+        named = is_named(names, account, await self._threads.identities(account.id))
+        if named is account.named:
+            return account
+        await self._threads.set_named(account.id, named)
+        return await self._get(account.id)
 
     async def create_token(self, account: Account, label: str = "") -> str:
         """A new token for programs; valid until it is dropped."""
@@ -195,6 +223,22 @@ class People:
                 code=None if state is None else f"link_{state.value}",
             )
         )
+
+
+def names_of(surface: Surface, user_key: str) -> frozenset[str]:
+    """What the settings may call a platform's user, in lower case.
+
+    A user key may begin with the scope that it is unique in, `T0:U1`; people name the user alone, too.
+    """
+    alone = user_key.rpartition(":")[2]
+    return frozenset(f"{surface.value}:{key}".casefold() for key in (user_key, alone))
+
+
+def is_named(names: Sequence[str], account: Account, identities: Sequence[Identity]) -> bool:
+    """Whether `access.admins` names an account, or one of its platform users: never a scope, never all."""
+    own = {account.name.casefold()} if ":" not in account.name else set()
+    known = own.union(*(names_of(identity.surface, identity.user_key) for identity in identities))
+    return not known.isdisjoint(name.casefold() for name in names)
 
 
 def _digest(secret: str) -> str:

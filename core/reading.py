@@ -65,6 +65,10 @@ class Reading:
         """The same without their steps, which works also while the step store does not."""
         return await self._threads.list_threads(None if everybody and actor.admin else actor.account)
 
+    async def find_threads(self, actor: Actor, beginning: str, limit: int = 2) -> Sequence[Thread]:
+        """The actor's threads whose ids begin like that, by id; two are enough to tell that one is not meant alone."""
+        return await self._threads.match_threads(actor.account, beginning, limit)
+
     async def list_steps(self, actor: Actor, thread_id: str, *, everything: bool = False) -> Listing:
         """The steps on the path; with `everything` also what is set aside, and rescue steps."""
         view = await self.view(actor, thread_id, Right.READ)

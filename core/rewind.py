@@ -189,7 +189,7 @@ class RewindService(Reading):
         refuse_busy(view)
         if step.at == view.thread.head:
             return await self.describe(view, step.at, unchanged=True)
-        bundle = await self._steps.bundle(view.thread.id, step.id, check=True)
+        bundle = await self._steps.bundle(view.thread.id, step.id, here=True)
         if bundle is None:
             raise NotFound(JUST_REMOVED)
         discard = self._policy().on_restore == "discard"

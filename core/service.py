@@ -179,7 +179,7 @@ def _compose(ground: _Ground) -> Turnback:
         clock=ground.clock,
         recover=rewind.recover,
     )
-    common.recorder.announce = _Announcer(ground.threads, rewind, events, common.follow_ups)
+    common.recorder.announce = _Announcer(ground.threads, rewind, events, common.follow_ups, maintenance.step_saved)
     common.recorder.trouble = common.follow_ups.trouble = maintenance.store_failed
     people = People(ground.threads, clock=ground.clock, new_id=ground.new_id)
     return Turnback(
@@ -243,18 +243,27 @@ def _turns(ground: _Ground, common: _Common, rewind: RewindService) -> Turns:
 
 
 class _Announcer:
-    """Tells everybody who may see a thread of a step that was saved in it.
+    """Tells everybody who may see a thread of a step that was saved in it; and `saved`, that the store works.
 
     The save may have dropped the last step of what was set aside; then that goes for good, too.
     """
 
-    def __init__(self, threads: ThreadStore, rewind: RewindService, events: Events, follow_ups: FollowUps) -> None:
+    def __init__(
+        self,
+        threads: ThreadStore,
+        rewind: RewindService,
+        events: Events,
+        follow_ups: FollowUps,
+        saved: Callable[[], None],
+    ) -> None:
         self._threads = threads
         self._rewind = rewind
         self._events = events
         self._follow_ups = follow_ups
+        self._saved = saved
 
     async def __call__(self, step: Step) -> None:
+        self._saved()
         view = await self._threads.view(step.thread_id)
         if view is None:
             return

@@ -35,7 +35,7 @@ class Settler:
         """The checkpoint at a position; None if it may stay as it is. StepGone if none is kept."""
         if at == BEGINNING:
             return None
-        bundle = await self._threads.checkpoint_bundle(view.thread.id, at)
+        bundle = await self._threads.checkpoint_bundle(view.thread.id, at, here=True)
         if bundle is None:
             raise StepGone
         if bundle.clean and self._finish_more is None:

@@ -4,6 +4,10 @@ The only place that imports aiosqlite. A transaction is one function that runs i
 connection's thread: three awaits for BEGIN, INSERT and COMMIT cost three times as much. A task that
 is cancelled while it waits does not undo the transaction, it only does not hear of it.
 
+A hop and back costs as much as a small transaction. One that says it is `quick` runs at once, on the
+event loop's thread, as long as the connection is idle and transactions have proved to be quick on this
+disk. A commit does not wait for the disk unless it is synced, and those always run on the thread.
+
 Writing transactions begin IMMEDIATE: one that reads first and then writes would fail at once when
 another connection wrote in between, whatever the busy timeout.
 """
@@ -13,7 +17,10 @@ from __future__ import annotations
 import asyncio
 import functools
 import sqlite3
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self, TypeVar
 
@@ -27,6 +34,15 @@ Migration = str | Callable[[sqlite3.Connection], None]
 BUSY_SECONDS = 5.0
 """How long a transaction waits for a lock that another process holds."""
 
+SLOW = 0.01
+"""Seconds that a transaction waited, for the disk as a rule, from which on it was not quick."""
+
+PROVEN = 32
+"""So many quick ones in a row, on whatever thread, and the next may hold the event loop."""
+
+HOLD = 0.005
+"""Seconds that the event loop is held before others get their turn."""
+
 JOURNAL_LIMIT = 16 * 1024 * 1024
 """Bytes of write-ahead log that stay on disk after a checkpoint."""
 
@@ -35,8 +51,32 @@ class NewerSchema(Exception):
     """The file was written by a newer version of the program; it is left as it is."""
 
 
+@dataclass(slots=True)
+class _Pace:
+    """How quick transactions on a file were: how many in a row, and how long they held the event loop in one go."""
+
+    quick: int = 0
+    held: float = 0.0
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        began, worked = time.perf_counter(), time.thread_time()
+        try:
+            yield
+        finally:
+            took = time.perf_counter() - began
+            self.held += took
+            self.quick = self.quick + 1 if took - (time.thread_time() - worked) < SLOW else 0
+
+
 class _Connection(aiosqlite.Connection):
-    """aiosqlite with the one thing it keeps to itself: run a function on the connection's thread."""
+    """aiosqlite with what it keeps to itself: run a function on the connection's thread, or at once."""
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], pace: _Pace) -> None:
+        super().__init__(connect, iter_chunk_size=64)
+        self._pace = pace
+        self._given = self._done = 0
+        self._patience = BUSY_SECONDS
 
     async def connect(self) -> None:
         """Open the connection; if that fails, its thread has ended when this raises."""
@@ -46,18 +86,53 @@ class _Connection(aiosqlite.Connection):
             await asyncio.to_thread(self._thread.join)
             raise
 
-    async def run(self, fn: Callable[[sqlite3.Connection], T]) -> T:
-        result: T = await self._execute(fn, self._conn)  # type: ignore[no-untyped-call]
+    async def run(self, fn: Callable[[sqlite3.Connection], T], *, quick: bool = False) -> T:
+        """Run `fn`; what is quick at once, if that is likely to be true."""
+        if quick and self._pace.quick >= PROVEN and self._given == self._done:
+            try:
+                result = self._timed(fn, 0)
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise  # else another process has the lock: wait for it on the thread
+            else:
+                if self._pace.held > HOLD:
+                    self._pace.held = 0.0
+                    await asyncio.sleep(0)
+                return result
+        self._given += 1
+        result = await self._execute(self._there, fn, quick)  # type: ignore[no-untyped-call]
+        self._pace.held = 0.0
         return result
+
+    def _there(self, fn: Callable[[sqlite3.Connection], T], quick: bool) -> T:
+        try:
+            if quick:
+                return self._timed(fn, BUSY_SECONDS)
+            self._wait(BUSY_SECONDS)
+            return fn(self._conn)
+        finally:
+            self._done += 1
+
+    def _timed(self, fn: Callable[[sqlite3.Connection], T], patience: float) -> T:
+        self._wait(patience)
+        with self._pace.timed():
+            return fn(self._conn)
+
+    def _wait(self, seconds: float) -> None:
+        """How long to wait for a lock from now on."""
+        if seconds != self._patience:
+            self._conn.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}")
+            self._patience = seconds
 
 
 class Database:
     """An open file. Use `open`, then `write` and `read`, and `close` in every case."""
 
-    def __init__(self, path: Path, writer: _Connection, reader: _Connection) -> None:
+    def __init__(self, path: Path, writer: _Connection, reader: _Connection, durability: str) -> None:
         self.path = path
         self._writer = writer
         self._reader = reader
+        self._synced = durability == "full"
 
     @classmethod
     async def open(
@@ -73,31 +148,40 @@ class Database:
         left as it was.
         """
         connect = functools.partial(_connect, path, durability)
-        writer = _Connection(connect, iter_chunk_size=64)
+        pace = _Pace()
+        writer = _Connection(connect, pace)
         await writer.connect()
         try:
             await writer.run(functools.partial(_migrate, migrations=migrations))
-            reader = _Connection(connect, iter_chunk_size=64)
+            reader = _Connection(connect, pace)
             await reader.connect()
         except BaseException:
             await writer.close()
             raise
-        return cls(path, writer, reader)
+        return cls(path, writer, reader, durability)
 
-    async def write(self, fn: Callable[[sqlite3.Connection], T], *, undone: Callable[[], None] | None = None) -> T:
+    async def write(
+        self,
+        fn: Callable[[sqlite3.Connection], T],
+        *,
+        undone: Callable[[], None] | None = None,
+        quick: bool = False,
+    ) -> T:
         """Run `fn` in a writing transaction; it commits unless `fn` raises.
 
         `undone` is called when nothing of it was kept, before the next transaction begins.
         """
-        return await self._writer.run(functools.partial(_transaction, fn, undone=undone))
+        return await self._writer.run(
+            functools.partial(_transaction, fn, undone=undone), quick=quick and not self._synced
+        )
 
     async def outside(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         """Run `fn` on the writing connection outside of any transaction (checkpoints, vacuum)."""
         return await self._writer.run(fn)
 
-    async def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
-        """Run `fn` on one consistent view of the file."""
-        return await self._reader.run(functools.partial(_view, fn))
+    async def read(self, fn: Callable[[sqlite3.Connection], T], *, quick: bool = False) -> T:
+        """Run `fn`, which may happen twice, on one consistent view of the file."""
+        return await self._reader.run(functools.partial(_view, fn), quick=quick)
 
     async def backup(self, path: Path) -> None:
         """Write a consistent copy to `path`, which must not exist; it appears whole or not at all."""
@@ -120,7 +204,7 @@ class Database:
 
 def _connect(path: Path, durability: str) -> sqlite3.Connection:
     existed = path.exists()
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         if not existed:
             path.chmod(0o600)

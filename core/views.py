@@ -34,9 +34,9 @@ class Placed:
 
     def newest_at(self, at: Position) -> Step | None:
         """The newest surviving step at or before a position, on the path that leads there."""
-        for branch, upto in self.lineage.path(at).upto.items():
-            places = self._on_branch.get(branch, [])
-            index = bisect_right(places, (upto, 2**63))
+        for last in self.lineage.back(at):
+            places = self._on_branch.get(last.branch, [])
+            index = bisect_right(places, (last.pos, 2**63))
             if index:
                 return self._by_seq[places[index - 1][1]]
         return None

@@ -147,3 +147,13 @@ def test_public_names_are_these() -> None:
 def test_core_has_nothing_else_on_demand() -> None:
     with pytest.raises(AttributeError):
         turnback.core.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("module", "late"),
+    [("turnback.cli.app", {"fastapi", "pydantic_ai"}), ("turnback.core.agents.demo", {"aiohttp", "openai"})],
+)
+def test_what_takes_long_to_load_waits_until_it_is_used(module: str, late: set[str]) -> None:
+    told = f"import sys, {module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert late & set(done.stdout.split()) == set()

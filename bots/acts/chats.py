@@ -10,8 +10,9 @@ from turnback.bots.replies import Button, Option, Reply, Select
 from turnback.bots.telling import age, telling_apart
 from turnback.bots.words import printable
 from turnback.core.errors import InvalidRequest, NotFound, Unauthorized
-from turnback.core.models import GateId, Thread
+from turnback.core.models import GateId, Thread, ThreadId
 from turnback.core.policy import Right
+from turnback.core.reading import SHORTEST_REFERENCE
 
 PAGE = 20
 """Chats on a page."""
@@ -41,7 +42,7 @@ async def chats(asked: Asked, command: Chats) -> Reply:
 
 async def switch(asked: Asked, command: Switch) -> Reply:
     """`/switch THREAD`: this place talks into another of my threads."""
-    target = _pick(await _mine(asked), command.thread)
+    target = await _pick(asked, command.thread)
     if target.id == asked.found:
         return Reply(text=f"This is that chat already: {_title(target)}.")
     if asked.place.group:
@@ -49,7 +50,7 @@ async def switch(asked: Asked, command: Switch) -> Reply:
             await asked.app.rewind.thread(asked.actor, asked.found, Right.REWIND)
         if not target.group:
             raise InvalidRequest("That chat is your own; others here could read it. Switch to it in a private chat.")
-    await asked.places.bind(asked.place, target)
+    await asked.places.bind(asked.actor, asked.place, target)
     buttons = await _ways_back(asked, target)
     if asked.place.can.binds:
         return Reply(text=f"Now talking into {_title(target)}.", buttons=buttons, switch_to=target.id)
@@ -103,21 +104,23 @@ async def _mine(asked: Asked) -> Sequence[Thread]:
 
 async def _ways_back(asked: Asked, target: Thread) -> tuple[Button, ...]:
     """Back to a fork's origin, or to the chat that this place talked into before, if it is the asker's."""
-    mine = {thread.id for thread in await _mine(asked)}
     origin = target.forked_from.thread_id if target.forked_from else None
-    if origin in mine:
+    if origin is not None and await _is_mine(asked, origin):
         return (Button(label="Back to origin", command=f"/switch {origin}"),)
-    if asked.found in mine:
+    if asked.found is not None and await _is_mine(asked, asked.found):
         return (Button(label="Back", command=f"/switch {asked.found}"),)
     return ()
 
 
-def _pick(mine: Sequence[Thread], wanted: str) -> Thread:
-    exact = [thread for thread in mine if thread.id == wanted]
-    fitting = exact or [thread for thread in mine if len(wanted) >= 4 and thread.id.startswith(wanted)]
+async def _is_mine(asked: Asked, thread_id: ThreadId) -> bool:
+    return bool(await asked.app.rewind.find_threads(asked.actor, thread_id))
+
+
+async def _pick(asked: Asked, wanted: str) -> Thread:
+    fitting = await asked.app.rewind.find_threads(asked.actor, wanted) if len(wanted) >= SHORTEST_REFERENCE else ()
     if not fitting:
         raise NotFound("You have no such chat. /chats shows them.")
-    if len(fitting) > 1:
+    if len(fitting) > 1 and fitting[0].id != wanted:
         raise InvalidRequest("Several of your chats begin like that. Give more characters: /chats shows them.")
     return fitting[0]
 

@@ -78,7 +78,9 @@ async def name(asked: Asked, command: Name) -> Reply:
     if command.label is None:
         return Reply(text=f"{where_and_id(view.step).capitalize()} has no name any more.")
     label = view.step.label or command.label
-    return Reply(text=f"{where_and_id(view.step).capitalize()} is now ★ {label}: /replay @{label} goes back to it.")
+    return Reply(
+        text=f"{where_and_id(view.step).capitalize()} is now ★ {label}: /replay restore @{label} goes back to it."
+    )
 
 
 async def _open_beside(asked: Asked, made: Fork) -> str:
@@ -91,7 +93,7 @@ async def _open_beside(asked: Asked, made: Fork) -> str:
         )
     if place is None:
         return "This place cannot hold a second chat beside this one, so it was not opened here."
-    await asked.places.bind(place, made.thread)
+    await asked.places.bind(asked.actor, place, made.thread)
     return f"It goes on beside this one, in “{title}”."
 
 
@@ -115,7 +117,7 @@ def _moved(asked: Asked, rewound: Rewound, what: str) -> Reply:
         lines.append(effects_text(rewound))
     elif not rewound.turns_brought_back:
         lines.append("Files, and messages that were sent, stay as they are.")
-    return Reply(text="\n".join(lines), buttons=_offers(asked, rewound), stands_at=head_id(rewound.head))
+    return Reply(text="\n".join(lines), buttons=_offers(asked, rewound), stands_at=head_id(rewound.head), moved=True)
 
 
 def _offers(asked: Asked, rewound: Rewound) -> tuple[Button, ...]:

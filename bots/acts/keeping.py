@@ -9,7 +9,7 @@ from typing import Any
 from turnback.bots.asking import Asked, SettingsPort
 from turnback.bots.commands import Clear, Delete, MemoryForget, MemoryList, MemorySwitch, Retention
 from turnback.bots.replies import Reply
-from turnback.bots.telling import telling_apart
+from turnback.bots.telling import telling_apart, value_text
 from turnback.bots.words import printable
 from turnback.core.errors import Forbidden, InvalidRequest, NotFound
 from turnback.core.models import Fact
@@ -28,10 +28,10 @@ async def clear(asked: Asked, command: Clear) -> Reply:
         listing = await asked.app.rewind.list_steps(asked.actor, asked.thread_id, everything=True)
         if not listing.usage.steps:
             return Reply(text="No steps are saved here, so there is nothing to delete.")
-        steps = counted(listing.usage.steps, "step")
+        steps, aside = counted(listing.usage.steps, "step"), ", also those set aside" if listing.aside else ""
         return asked.ask_first(
             command,
-            f"Delete the {steps} saved here, also those set aside? That cannot be undone.\n"
+            f"Delete the {steps} saved here{aside}? That cannot be undone.\n"
             "The conversation itself stays, and so does /undo.",
             f"Delete {steps}",
         )
@@ -163,5 +163,5 @@ def _get_row(settings: SettingsPort, key: str) -> Mapping[str, Any]:
 
 
 def _line(row: Mapping[str, Any], *, with_help: bool = False) -> str:
-    text = f"{str(row['key']).removeprefix(_SECTION)} = {printable(str(row['running']), 80)}"
+    text = f"{str(row['key']).removeprefix(_SECTION)} = {printable(value_text(row['running']), 80)}"
     return f"{text}: {printable(str(row['help']), 200)}" if with_help and row.get("help") else text

@@ -41,6 +41,8 @@ _REFUSED_CODE, _INTENTS_CODE = 4004, 4014
 _INTENTS = "Discord refuses an intent that the bot asks for: allow Message Content in its developer portal (Bot)."
 _BLIND = "the Message Content intent is off: replies that do not ping the bot cannot be read"
 
+discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody misses voice in a bot that writes
+
 _log = structlog.get_logger(__name__)
 
 
@@ -71,13 +73,17 @@ class TurnbackClient(discord.Client):
         if not self.wanted.message_content:
             _log.warning(_BLIND, surface=Surface.DISCORD.value)
 
+    async def on_connect(self) -> None:
+        """A new session, which tells nothing of what happened before it."""
+        if self.intake is not None:
+            self.intake.catching_up.hold()
+
     async def on_ready(self) -> None:
-        """A new session, which knows nothing of what happened before it."""
+        """The session is complete."""
         self.away.clear()
         self._on_ready()
-        if self.intake is not None:
-            async for message in self.intake.latest.since(self):
-                await self.on_message(message)
+        if self.intake is not None and self.user is not None:
+            await self.intake.catch_up(self.user, blind=not self.wanted.message_content)
 
     async def on_resumed(self) -> None:
         """The old session goes on; what was missed is told."""
@@ -92,6 +98,11 @@ class TurnbackClient(discord.Client):
         if self.intake is not None and self.user is not None:
             self.intake.message(message, self.user, blind=not self.wanted.message_content)
 
+    async def on_guild_remove(self, guild: discord.Guild) -> None:
+        """We are put out of a server."""
+        if self.intake is not None:
+            self.intake.put_out([str(channel.id) for channel in (*guild.channels, *guild.threads)])
+
     async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
         """Forms come here; commands and buttons find their way by themselves."""
         if self.intake is not None and interaction.type is discord.InteractionType.modal_submit:
@@ -99,7 +110,7 @@ class TurnbackClient(discord.Client):
 
 
 class DiscordAdapter:
-    """See `platform.Adapter`."""
+    """See `platform.Adapter`. `allow` are the entries of access.allow: the servers among them are looked up."""
 
     name = Surface.DISCORD.value
 
@@ -109,6 +120,7 @@ class DiscordAdapter:
         threads: ThreadStore,
         *,
         proxy: str | None = None,
+        allow: Callable[[], Sequence[str]] = tuple,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         pacer: Pacer | None = None,
         patience: float = PATIENCE_SECONDS,
@@ -120,7 +132,7 @@ class DiscordAdapter:
         self._clock = clock
         self._patience = patience
         self._intake: Intake | None = None
-        self._incoming = Incoming(self.outlet, self._our_name)
+        self._incoming = Incoming(self.outlet, self._our_name, allow)
         self._registered = False
 
     async def run(self, desk: Desk, presenter: Presenter) -> None:
@@ -143,7 +155,7 @@ class DiscordAdapter:
     async def _work(self, client: TurnbackClient, intake: Intake, presenter: Presenter) -> None:
         """Work until the connection is gone. The outlet is taken back before the client is closed."""
         self.outlet.lend(client)
-        beginning = asyncio.create_task(self._begin(client, intake))
+        beginning = asyncio.create_task(self._begin(client))
         try:
             await self._connected(client)
         except asyncio.CancelledError:
@@ -167,10 +179,9 @@ class DiscordAdapter:
         for command in (*commands(asked), *menus(asked)):
             client.tree.add_command(command)
 
-    async def _begin(self, client: TurnbackClient, intake: Intake) -> None:
-        """Once connected: begin what was left over, and see to the commands, once."""
+    async def _begin(self, client: TurnbackClient) -> None:
+        """Once connected: see to the commands, once."""
         await client.wait_until_ready()
-        await intake.redo()
         if not self._registered:
             try:
                 written = await register(client, client.tree)
@@ -219,7 +230,8 @@ def asking(intake: Intake, incoming: Incoming, desk: Desk) -> Asked:
         if heard is None:
             return ()
         incoming.members.note(heard, interaction.permissions)
-        options = await desk.offer_steps(incoming.message(replace(heard, id="0"), None), typed, CHOICES)
+        heard = await incoming.at_home(replace(heard, id="0"))
+        options = await desk.offer_steps(incoming.message(heard, None), typed, CHOICES)
         return [Choice(name=printable(option.label, CHOICE), value=option.command) for option in options]
 
     return Asked(command=command, offer=offer)
@@ -242,7 +254,7 @@ def down(error: Exception) -> Down:
 
 async def probe(token: str, proxy: str | None = None) -> str:
     """The bot's name, for `turnback check`. Raises `Down`."""
-    client = discord.Client(intents=discord.Intents.none(), proxy=proxy)
+    client = discord.Client(intents=discord.Intents(guilds=True), proxy=proxy)
     try:
         async with client:
             await client.login(token)

@@ -68,7 +68,7 @@ class Deferred:
     async def _attempt(call: Callable[[], Awaitable[Any]]) -> Any:
         try:
             return await call()
-        except (discord.HTTPException, *NETWORK) as refused:
+        except (discord.HTTPException, RuntimeError, *NETWORK) as refused:  # the second: the connection is closed
             raise _Expired from refused
 
 
@@ -83,7 +83,7 @@ async def defer(interaction: discord.Interaction[Any], *, press: bool, hidden: b
         if refused.code != ACKNOWLEDGED:
             _log.warning("interaction came too late", surface="discord", status=refused.status, code=refused.code)
             return None
-    except (discord.InteractionResponded, *NETWORK) as error:
+    except (discord.InteractionResponded, RuntimeError, *NETWORK) as error:
         _log.warning("interaction not answered", surface="discord", why=type(error).__name__)
         return None
     return Deferred(interaction, thinking=not press, hidden=hidden)

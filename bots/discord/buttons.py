@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import discord
 from discord import ui
 
+from turnback.bots.commands import asked_for
 from turnback.bots.payloads import fits, pack, unpack
 from turnback.bots.platform import Said
 from turnback.bots.replies import Button, Select
@@ -107,7 +108,8 @@ def form(pressed: Pressed, label: str) -> ui.Modal:
     """The form that asks for a command's last word."""
     title = printable(label, TITLE) or "One word more"
     modal = ui.Modal(title=title, timeout=None, custom_id=ANSWERS + pack(pressed.command))
-    modal.add_item(ui.TextInput(label=title, custom_id=FORM_FIELD, max_length=WORD))
+    asked = printable(asked_for(pressed.command), TITLE)
+    modal.add_item(ui.TextInput(label=asked, custom_id=FORM_FIELD, max_length=WORD))
     modal.stop()  # what is sent back is known by its id
     return modal
 

@@ -59,13 +59,7 @@ class TimeMachine(ext.Cog):
         self._bot = bot
         self._service = service
         people = PlatformPeople(service, admins=lambda: admins, allow=lambda: allow)
-        self._desk = Desk(
-            service,
-            Dispatch(service),
-            people=people,
-            presenter=Presenter(service),
-            after_restore=lambda: "keep",
-        )
+        self._desk = Desk(service, Dispatch(service), people=people, presenter=Presenter(service))
         self._outlet = DiscordOutlet()
         self._outlet.lend(bot)
         self._incoming = Incoming(self._outlet, lambda: bot.user.name if bot.user is not None else "")

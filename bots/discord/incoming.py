@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import discord
@@ -15,9 +17,12 @@ from turnback.bots.discord.outlet import DiscordOutlet
 from turnback.bots.discord.reading import Heard, may_manage
 from turnback.bots.discord.trouble import sent
 from turnback.bots.platform import Message, Press, Unreachable
+from turnback.core.models import Surface
 
 MEMBER_SECONDS = 60.0
 """How long we go by what Discord said of somebody's rights."""
+
+_SERVER = re.compile(rf"{Surface.DISCORD.value}:guild:(\d+)", re.IGNORECASE)
 
 
 class Members:
@@ -69,13 +74,46 @@ def rights(channel: Any, member: object) -> discord.Permissions | None:
     return permissions if isinstance(permissions, discord.Permissions) else None
 
 
+class Homes:
+    """Which of the servers that access.allow names somebody is in, as Discord said within the last minute.
+
+    In a direct chat Discord does not say that along with what they write.
+    """
+
+    def __init__(self, outlet: DiscordOutlet, allow: Callable[[], Sequence[str]]) -> None:
+        self._outlet = outlet
+        self._allow = allow
+        self._known: dict[str, tuple[float, tuple[str, ...]]] = {}
+
+    async def of(self, user: str) -> tuple[str, ...]:
+        """The ids of those servers."""
+        named = [found[1] for entry in self._allow() if (found := _SERVER.fullmatch(entry))]
+        now = asyncio.get_running_loop().time()
+        at, homes = self._known.get(user, (-MEMBER_SECONDS, ()))
+        if not named or now - at < MEMBER_SECONDS:
+            return homes
+        homes = tuple([guild for guild in named if await self._outlet.is_member(guild, user)])
+        self._known = {key: seen for key, seen in self._known.items() if now - seen[0] < MEMBER_SECONDS}
+        self._known[user] = now, homes
+        return homes
+
+
 class Incoming:
     """Makes messages and presses."""
 
-    def __init__(self, outlet: DiscordOutlet, name: Callable[[], str]) -> None:
+    def __init__(
+        self, outlet: DiscordOutlet, name: Callable[[], str], allow: Callable[[], Sequence[str]] = tuple
+    ) -> None:
         self.outlet = outlet
         self.members = Members(outlet)
+        self._homes = Homes(outlet, allow)
         self._name = name
+
+    async def at_home(self, heard: Heard) -> Heard:
+        """The same, with the servers that whoever did it is in, where `access.allow` asks for them."""
+        if heard.spot.guild is not None:
+            return heard
+        return replace(heard, homes=await self._homes.of(heard.user))
 
     def message(self, heard: Heard, deferred: Deferred | None) -> Message:
         """A message, or a command from Discord's menu."""

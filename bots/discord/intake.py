@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,11 +20,12 @@ import structlog
 from turnback.bots.desk import Desk
 from turnback.bots.discord.answering import Deferred, answering, defer
 from turnback.bots.discord.buttons import Pressed, filled, form
-from turnback.bots.discord.catching_up import Latest
+from turnback.bots.discord.catching_up import CatchingUp
 from turnback.bots.discord.incoming import Incoming, rights
 from turnback.bots.discord.reading import UNREADABLE, Heard, Kind, heard_of, read_interaction, read_message
 from turnback.bots.lanes import Lanes
-from turnback.bots.platform import Said
+from turnback.bots.platform import Left, Said
+from turnback.core.errors import StoreUnavailable
 from turnback.core.models import Surface
 from turnback.core.tasks import Tasks
 from turnback.core.threads.store import ThreadStore
@@ -39,7 +41,7 @@ NOT_DONE = "That cannot be done now, and nothing was done: what people ask canno
 _PRIVATE = ("/web", "/chats")
 """Commands whose answers are for the asker's eyes only; Discord has to be told before we do any work."""
 
-_Ready = Callable[[], Awaitable[Deferred | bool]]
+_Ready = Callable[[], Coroutine[Any, Any, Deferred | bool]]
 
 _log = structlog.get_logger(__name__)
 
@@ -66,14 +68,13 @@ class Intake:
         self._tasks = Tasks()
         self._recent: OrderedDict[str, None] = OrderedDict()
         self._closed = False
-        self.latest = Latest()
+        self.catching_up = CatchingUp(threads, incoming.outlet, bot=bot, clock=clock)
 
     def message(self, message: discord.Message, me: discord.abc.User, *, blind: bool) -> None:
         """Somebody wrote."""
-        heard = read_message(message, me, blind=blind)
-        if heard is not None and self._is_new(heard.id):
-            self._incoming.members.note(heard, rights(message.channel, message.author))
-            self._begin(heard, self._claimed(heard))
+        heard = self._read(message, me, blind=blind)
+        if heard is not None:
+            self._begin(heard, lambda: self._claim(heard))
 
     async def command(self, interaction: discord.Interaction[Any], text: str, *, answers: str | None = None) -> None:
         """Somebody chose a command."""
@@ -92,19 +93,38 @@ class Intake:
         if command is not None:
             await self._interact(interaction, "press" if interaction.message is not None else "command", command)
 
+    async def catch_up(self, me: discord.abc.User, *, blind: bool) -> None:
+        """A session has begun: first comes what was left over, then what was missed, then what happens now."""
+
+        def take(message: discord.Message) -> None:
+            heard = self._read(message, me, blind=blind)
+            if heard is not None:
+                self._line_up(heard, lambda: self._claim(heard))
+
+        with suppress(StoreUnavailable):  # of which the operator has been told
+            await self.redo()
+        await self.catching_up.run(take)
+
+    def put_out(self, channels: Iterable[str]) -> None:
+        """We are put out of a server: who goes from its channels is not told any more."""
+        for channel in channels:
+            left = Left(surface=Surface.DISCORD, place=channel, user_key=None)
+            self._lanes.add(channel, lambda left=left: self._left(left))  # type: ignore[misc]
+
     async def redo(self) -> None:
         """Begin what was claimed but never begun."""
         for claim in await self._threads.unstarted_claims():
             if claim.surface is Surface.DISCORD and claim.key.startswith(f"{self._bot}:"):
                 heard = heard_of(claim.payload)
                 if self._is_new(heard.id):
-                    self._begin(heard, _ready_already)
+                    self._line_up(heard, _ready_already)
 
     async def close(self) -> None:
         """Let what has begun come to its end, if it takes not too long; the rest is begun at the next start."""
         if self._closed:
             return
         self._closed = True
+        self.catching_up.hold()
         await self._lanes.settle(SETTLE_SECONDS)
         await self._tasks.settle(SETTLE_SECONDS)
         self._lanes.cancel()
@@ -131,38 +151,53 @@ class Intake:
                 await self._tell(heard, NOT_DONE, deferred)
                 raise
 
-        return self._started(ready)
+        return ready
 
-    def _claimed(self, heard: Heard) -> _Ready:
-        return self._started(lambda: self._claim(heard))
-
-    def _started(self, ready: _Ready) -> _Ready:
-        """The same, begun at once and not only when its place has time."""
-        begun = asyncio.ensure_future(ready())
-
-        async def wait() -> Deferred | bool:
-            return await begun
-
-        return wait
+    def _read(self, message: discord.Message, me: discord.abc.User, *, blind: bool) -> Heard | None:
+        """A message, if it is for us and new."""
+        heard = read_message(message, me, blind=blind)
+        if heard is None or not self._is_new(heard.id):
+            return None
+        if heard.kind != "left":
+            self._incoming.members.note(heard, rights(message.channel, message.author))
+        return heard
 
     async def _claim(self, heard: Heard) -> bool:
-        return await self._threads.claim(Surface.DISCORD, self._key(heard), heard.payload(), self._clock())
+        key, place = self._key(heard), heard.spot.channel
+        return await self._threads.claim(Surface.DISCORD, key, heard.payload(), self._clock(), place=place)
 
     def _begin(self, heard: Heard, ready: _Ready) -> None:
-        self.latest.note(heard)
-        self._lanes.add(heard.spot.channel, lambda: self._guarded(heard, ready))
+        """Line it up, once we have caught up with its place."""
+        self.catching_up.add(heard.spot.channel, lambda: self._line_up(heard, ready))
 
-    async def _guarded(self, heard: Heard, ready: _Ready) -> None:
+    def _line_up(self, heard: Heard, ready: _Ready) -> None:
+        """Make it ready at once, and do it when its place has time."""
+        begun = asyncio.ensure_future(ready())
+        self._lanes.add(heard.spot.channel, lambda: self._guarded(heard, begun))
+
+    async def _guarded(self, heard: Heard, begun: asyncio.Future[Deferred | bool]) -> None:
         try:
-            made_ready = await ready()
+            made_ready = await begun
+            heard = await self._incoming.at_home(heard)
+            if made_ready is not False and heard.kind == "left":
+                # Who is gone must not stay in, so it is marked as begun only when it is done; twice does no harm.
+                await self._desk.left(Left(surface=Surface.DISCORD, place=heard.spot.channel, user_key=heard.user))
             if made_ready is not False and await self._threads.start_claim(Surface.DISCORD, self._key(heard)):
                 self._tasks.start(self._do(heard, made_ready if isinstance(made_ready, Deferred) else None))
         except Exception:  # noqa: BLE001 - one event must not end the work on all others of its place
             _log.exception("event failed", surface=Surface.DISCORD.value, kind=heard.kind)
 
+    async def _left(self, left: Left) -> None:
+        try:
+            await self._desk.left(left)
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("event failed", surface=Surface.DISCORD.value, kind="put out")
+
     async def _do(self, heard: Heard, deferred: Deferred | None) -> None:
         if heard.unreadable:
             await self._tell(heard, UNREADABLE)
+        elif heard.kind == "left":
+            return
         elif heard.kind == "press":
             await self._desk.press(self._incoming.press(heard, deferred))
         else:

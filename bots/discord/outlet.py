@@ -17,6 +17,7 @@ from turnback.bots.discord.pacing import Pacer
 from turnback.bots.discord.trouble import GIVE_UP_SECONDS, NETWORK, MessageGone, NoReference, sent
 from turnback.bots.platform import Down, Said, Unreachable
 from turnback.bots.words import printable
+from turnback.core.locks import Locks
 from turnback.core.models import Surface
 
 T = TypeVar("T")
@@ -39,6 +40,7 @@ class DiscordOutlet:
         self._client: discord.Client | None = None
         self._lent = asyncio.Event()
         self._shown: OrderedDict[str, str] = OrderedDict()
+        self._places = Locks()
 
     @property
     def client(self) -> discord.Client:
@@ -113,6 +115,19 @@ class DiscordOutlet:
             return None
         return None
 
+    async def written_since(self, place: str, message: int, limit: int) -> list[discord.Message]:
+        """What was written there after a message, the oldest first; nothing where we may not read."""
+        channel = await self._found(place)
+
+        async def read() -> list[discord.Message]:
+            after = discord.Object(message)
+            return [found async for found in channel.history(after=after, limit=limit, oldest_first=True)]
+
+        if isinstance(channel, discord.abc.Messageable):
+            with suppress(Unreachable, MessageGone):
+                return await self._do(read)
+        return []
+
     async def direct(self, user_key: str) -> str | None:
         """The direct chat with a user; whether they take messages there, only trying tells."""
         if not user_key.isdecimal():
@@ -122,6 +137,14 @@ class DiscordOutlet:
             return str((await self._do(lambda: self.client.create_dm(user))).id)
         except (Unreachable, MessageGone):
             return None
+
+    async def is_member(self, guild: str, user: str) -> bool:
+        """Whether somebody is in a server that we are in, too."""
+        try:
+            await self._do(lambda: self.client.http.get_member(int(guild), int(user)))
+        except (Unreachable, MessageGone):
+            return False
+        return True
 
     async def _found(self, place: str) -> Any:
         channel = self.client.get_channel(int(place))
@@ -153,11 +176,12 @@ class DiscordOutlet:
             form: dict[str, Any] = {"view": controls} if controls is not None else {}
             if reply_to is not None:
                 form["reference"] = _reference(place, reply_to)
-            return await self._do(
-                lambda: self._channel(place).send(
-                    text, allowed_mentions=NOBODY, suppress_embeds=True, **form, **attached(shaped)
+            async with self._places.hold(place):  # many at once make the library lose count of the channel's limit
+                return await self._do(
+                    lambda: self._channel(place).send(
+                        text, allowed_mentions=NOBODY, suppress_embeds=True, **form, **attached(shaped)
+                    )
                 )
-            )
 
         try:
             message = await send(reply_to)
@@ -182,7 +206,9 @@ class DiscordOutlet:
                 return await sent(paced)
             except RuntimeError:  # the library's word for a closed connection
                 if client is self._client:
-                    raise
+                    if client is None or not client.is_closed():
+                        raise
+                    self.lend(None)
 
     async def _there(self) -> None:
         try:

@@ -18,7 +18,7 @@ from turnback.bots.discord.keys import Spot
 from turnback.bots.platform import Person
 from turnback.core.models import Surface
 
-Kind = Literal["message", "command", "press"]
+Kind = Literal["message", "command", "press", "left"]
 
 UNREADABLE = (
     "I cannot read that: your reply did not ping me, and this bot may not read other messages (its Message Content "
@@ -41,11 +41,12 @@ class FileSent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """A message, a command or a press that is for us.
+    """A message, a command or a press that is for us; or that `user` is no more in a thread (`left`).
 
     `text` is what is said to us, without the mention of us; of a command or press the words that it stands for.
     `answers`: the message that it is about. `under`: the message that a press was under, if everybody sees it.
     `hidden`: only who asked may see the answer. `unreadable`: Discord does not let us read it.
+    `homes`: in a direct chat, ids of servers that they are in.
     """
 
     kind: Kind
@@ -62,11 +63,13 @@ class Heard:
     hidden: bool = False
     unreadable: bool = False
     files: tuple[FileSent, ...] = ()
+    homes: tuple[str, ...] = ()
 
     @property
     def person(self) -> Person:
         """Who did it."""
-        scopes = (f"{Surface.DISCORD.value}:guild:{self.spot.guild}",) if self.spot.guild else ()
+        guilds = (self.spot.guild,) if self.spot.guild else self.homes
+        scopes = tuple(f"{Surface.DISCORD.value}:guild:{guild}" for guild in guilds)
         return Person(surface=Surface.DISCORD, user_key=self.user, name=self.name, scopes=scopes)
 
     def payload(self) -> dict[str, Any]:
@@ -78,7 +81,8 @@ def heard_of(payload: Mapping[str, Any]) -> Heard:
     """What `payload` made."""
     body = dict(payload)
     spot, files = Spot(**body.pop("spot")), tuple(FileSent(**file) for file in body.pop("files"))
-    return Heard(**body | {"at": datetime.fromisoformat(body["at"]), "spot": spot, "files": files})
+    at, homes = datetime.fromisoformat(body["at"]), tuple(body.get("homes", ()))
+    return Heard(**body | {"at": at, "spot": spot, "files": files, "homes": homes})
 
 
 def read_message(message: discord.Message, me: discord.abc.User, *, blind: bool) -> Heard | None:
@@ -86,6 +90,8 @@ def read_message(message: discord.Message, me: discord.abc.User, *, blind: bool)
 
     `blind`: we see only what is said to us.
     """
+    if message.type is discord.MessageType.recipient_remove:
+        return _removal(message)
     if message.author.bot or message.webhook_id is not None or message.type not in _PEOPLE:
         return None
     answers, ours = _answered(message, me), _our_mentions(message, me)
@@ -161,6 +167,22 @@ def without_mention(text: str, ours: Sequence[str]) -> tuple[str, bool]:
     any_of = "|".join(map(re.escape, ours))
     bare = re.sub(rf"^\s*(?:(?:{any_of})[\s,:]*)+", "", text, count=1)
     return re.sub(rf"\s*(?:{any_of})\s*$", "", bare, count=1), bare != text
+
+
+def _removal(message: discord.Message) -> Heard | None:
+    """Discord's own message that somebody was put out of a thread. That they went by themselves it does not tell."""
+    gone = next(iter(message.mentions), None)
+    if message.guild is None or gone is None:
+        return None
+    return Heard(
+        kind="left",
+        id=str(message.id),
+        spot=spot_of(message.channel, message.guild),
+        user=str(gone.id),
+        name=gone.display_name,
+        at=message.created_at,
+        text="",
+    )
 
 
 def _our_mentions(message: discord.Message, me: discord.abc.User) -> list[str]:

@@ -147,6 +147,7 @@ class SlackAdapter:
         )
         listeners = Listeners(ours)
         listeners.listen(app, COMMANDS, ())
+        listeners.listen_to_leaving(app)
         app.event(ASSISTANT)(listeners.assistant)
         ignore_the_rest(app)
         return app

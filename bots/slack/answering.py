@@ -49,7 +49,10 @@ class ResponseUrl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Who asked what where. `by_url_first`: a command, which may come from where we are not."""
+    """Who asked what where. `by_url_first`: a command, which may come from where we are not.
+
+    What is said by its address nobody can take away or change later, as Slack does not say which message it is.
+    """
 
     spot: Spot
     user: str

@@ -96,7 +96,7 @@ class _Guest:
         self._service = service
         self._words = frozenset(commands)
         presenter = Presenter(service)
-        self._desk = Desk(service, Dispatch(service), people=people, presenter=presenter, after_restore=lambda: "keep")
+        self._desk = Desk(service, Dispatch(service), people=people, presenter=presenter)
         self._outlet = SlackOutlet(app.client, Pacer())
         self._presenter = presenter
         self._starting = asyncio.Lock()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from turnback.bots.platform import Back, Message, Person, Press, Said
+from turnback.bots.platform import Back, Left, Message, Person, Press, Said
 from turnback.bots.slack.answering import Answers, Asked, ResponseUrl
 from turnback.bots.slack.directory import Directory
 from turnback.bots.slack.files import attachments
@@ -54,6 +54,11 @@ class Incoming:
             message=heard.message or None,
         )
 
+    def left(self, heard: Heard) -> Left:
+        """Somebody who is no more in a channel."""
+        gone = user_key(heard.team, heard.user) if heard.user != self._directory.me.user else None
+        return Left(surface=Surface.SLACK, place=heard.spot.key, user_key=gone)
+
     async def _person(self, heard: Heard) -> Person:
         return Person(
             surface=Surface.SLACK,
@@ -66,7 +71,8 @@ class Incoming:
         return _AdminAsker(self._directory, heard)
 
     def _back(self, heard: Heard, url: ResponseUrl | None) -> Back:
-        asked = Asked(spot=heard.spot, user=heard.user, response_url=url, by_url_first=heard.kind == "command")
+        by_url_first = heard.kind == "command" and heard.spot.is_group
+        asked = Asked(spot=heard.spot, user=heard.user, response_url=url, by_url_first=by_url_first)
         answers = self._answers
 
         async def back(said: Said, *, private: bool = False) -> Sequence[str]:

@@ -110,7 +110,7 @@ class Intake:
             except Exception:  # noqa: BLE001 - one thing must not end the work on all others of its place
                 _log.exception("update failed", surface=Surface.SLACK.value)
 
-        self._lanes.add(heard.spot.key, work)
+        self._lanes.add(heard.spot.key, work, within=heard.kind == "left")
 
     async def _claim(self, heard: Heard, key: str, payload: Mapping[str, Any], now: datetime) -> bool:
         """Whether it is for us and new. What people say to one another is not even kept."""
@@ -127,6 +127,11 @@ class Intake:
         return await self._directory.is_alone(heard.spot, heard.user)
 
     async def _hand_over(self, heard: Heard, key: str, at: datetime, url: ResponseUrl | None) -> None:
+        if heard.kind == "left":
+            # Who is gone must not stay in, so it is marked as begun only when it is done; twice does no harm.
+            await self._desk.left(self._incoming.left(heard))
+            await self._threads.start_claim(Surface.SLACK, key)
+            return
         if not await self._threads.start_claim(Surface.SLACK, key):
             return
         if heard.perhaps and await self._threads.bound(Surface.SLACK, heard.perhaps.key) is not None:

@@ -13,7 +13,8 @@ TEXT_LIMIT = 6000
 (https://github.com/slackapi/bolt-js/issues/2509); buttons count, too.
 """
 
-CAN = Capabilities(max_text=TEXT_LIMIT, side_places=True)
+_CAN = Capabilities(max_text=TEXT_LIMIT, side_places=True)
+_CHANNEL = Capabilities(max_text=TEXT_LIMIT, side_places=True, talks_beside=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ def spot_of(key: str) -> Spot:
 
 def place_at(spot: Spot) -> Place:
     """The place that the chat layer knows it as."""
-    return Place(surface=Surface.SLACK, key=spot.key, group=spot.is_group, can=CAN)
+    can = _CHANNEL if spot.is_group and spot.thread is None else _CAN
+    return Place(surface=Surface.SLACK, key=spot.key, group=spot.is_group, can=can)
 
 
 def user_key(team: str, user: str) -> str:

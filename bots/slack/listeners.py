@@ -18,7 +18,7 @@ from slack_bolt.response import BoltResponse
 
 from turnback.bots.slack.buttons import OURS
 from turnback.bots.slack.intake import Intake
-from turnback.bots.slack.reading import FORM, SHORTCUTS, Json, Kind
+from turnback.bots.slack.reading import FORM, LEFT, SHORTCUTS, Json, Kind
 from turnback.core.models import Surface
 
 CLAIM_SECONDS = 0.2
@@ -53,6 +53,11 @@ class Listeners:
         for shortcut in SHORTCUTS:
             app.message_shortcut(shortcut, middleware=[self.interaction])(acknowledge)
         app.view(FORM, middleware=[self.interaction])(acknowledge)
+
+    def listen_to_leaving(self, app: AsyncApp) -> None:
+        """Listen to who is no more in a channel."""
+        for event in LEFT:
+            app.event(event, middleware=[self.claim])(nothing)
 
     async def claim(self, body: dict[str, Any], next_: Callable[[], Awaitable[Any]]) -> None:
         """An event."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from turnback.bots.commands import NotACommand, NotForUs
+from turnback.bots.commands import NotACommand, NotForUs, asked_for
 from turnback.bots.grammar import parse
 from turnback.bots.slack.buttons import OURS, asks, pressed
 from turnback.bots.slack.directory import Me
@@ -27,20 +27,23 @@ FORM = f"{OURS}word"
 SECRETS = ("response_url", "response_urls", "trigger_id", "token", "bot_access_token")
 """What a payload is not kept with."""
 
+LEFT = ("member_left_channel", "channel_left", "group_left")
+"""Somebody is no more in a channel; the last two: we are not."""
+
 _SUBTYPES = (None, "file_share", "thread_broadcast", "me_message")
 """Messages that somebody wrote just now. Changed and deleted ones start nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """Something that is for us.
+    """Something that is for us; or that `user` is no more in a channel (`left`).
 
     `text` is a message, or the command of a press; `message` the ts of what was written, or under which was
     pressed. `doubtful`: it was said in a thread without naming us. `perhaps`: in a thread of its own, if
     that is a place. `asks`: the command lacks its last word.
     """
 
-    kind: Literal["message", "command", "press", "shortcut"]
+    kind: Literal["message", "command", "press", "shortcut", "left"]
     spot: Spot
     user: str
     team: str
@@ -76,7 +79,7 @@ def kept(body: Json) -> dict[str, Any]:
 def hear(kind: Kind, body: Json, me: Me, is_allowed: Callable[[str], bool] = lambda _: False) -> Heard | None:
     """Whether something is for us. Of bots only those that `is_allowed` names."""
     if kind == "event":
-        return hear_message(body, me, is_allowed)
+        return hear_left(body, me) or hear_message(body, me, is_allowed)
     return hear_command(body, me) if kind == "command" else hear_interaction(body, me)
 
 
@@ -116,6 +119,21 @@ def hear_message(body: Json, me: Me, is_allowed: Callable[[str], bool]) -> Heard
     )
 
 
+def hear_left(body: Json, me: Me) -> Heard | None:
+    """Who is no more in a channel."""
+    event = body.get("event") or {}
+    if event.get("type") not in LEFT or not event.get("channel"):
+        return None
+    team = str(event.get("team") or _team(body))
+    return Heard(
+        kind="left",
+        spot=Spot(_team(body), str(event["channel"])),
+        user=str(event.get("user") or me.user),
+        team=team,
+        text="",
+    )
+
+
 def hear_command(body: Json, me: Me) -> Heard | None:
     """A slash command. It names no thread, so it is about its channel's own conversation."""
     word, channel = str(body.get("command") or ""), str(body.get("channel_id") or "")
@@ -140,7 +158,7 @@ def hear_interaction(body: Json, me: Me) -> Heard | None:
 
 def form(heard: Heard) -> dict[str, Any]:
     """The modal that asks for the last word of a command."""
-    title = (heard.label or "Go on")[:24]
+    title, asked = (heard.label or "Go on")[:24], asked_for(heard.text)
     where = {"command": heard.text, "spot": [heard.spot.team, heard.spot.channel, heard.spot.thread]}
     field = {"type": "plain_text_input", "action_id": FORM, "max_length": 100}
     return {
@@ -151,7 +169,7 @@ def form(heard: Heard) -> dict[str, Any]:
         "submit": {"type": "plain_text", "text": "OK"},
         "close": {"type": "plain_text", "text": "Cancel"},
         "blocks": [
-            {"type": "input", "block_id": FORM, "label": {"type": "plain_text", "text": title}, "element": field}
+            {"type": "input", "block_id": FORM, "label": {"type": "plain_text", "text": asked}, "element": field}
         ],
     }
 

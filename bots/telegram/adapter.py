@@ -18,10 +18,11 @@ from turnback.bots.telegram.client import make_bot
 from turnback.bots.telegram.hook import Hook
 from turnback.bots.telegram.incoming import Incoming
 from turnback.bots.telegram.intake import Intake
-from turnback.bots.telegram.menu import offer_commands
+from turnback.bots.telegram.menu import AdminMenus, offer_commands
 from turnback.bots.telegram.outlet import TelegramOutlet
 from turnback.bots.telegram.pacing import Pacer
 from turnback.bots.telegram.reading import UPDATES
+from turnback.core.errors import Refusal
 from turnback.core.models import Surface
 from turnback.core.threads.store import ThreadStore
 
@@ -32,6 +33,9 @@ TROUBLE_WAITS = (0.5, 1.0, 2.0, 4.0)
 
 LOOK_SECONDS = 60.0
 """How often we look after a webhook: with it, nobody else tells us that the token was revoked."""
+
+MENU_SECONDS = 20.0
+"""How often we look who is an admin now."""
 
 _REFUSED = "Telegram refuses the bot's token: set telegram.token to a valid one (BotFather hands it out)."
 _OTHER = "Another program asks Telegram for this bot's updates: stop it, or give each a bot of its own."
@@ -59,6 +63,7 @@ class TelegramAdapter:
         self.bot = make_bot(token, api_base_url, pacer or Pacer())
         self.outlet = TelegramOutlet(self.bot, self._on_moved)
         self.hook = Hook()
+        self._menus = AdminMenus(self.bot, threads)
         self._threads = threads
         self._webhook_url = webhook_url
         self._secret = webhook_secret or secrets.token_urlsafe(32)
@@ -72,11 +77,13 @@ class TelegramAdapter:
         """Work until cancelled. Raises `Down` when Telegram cannot be worked with for the time being."""
         self._presenter = presenter
         intake = self._intake = self._intake or self._make_intake(desk)
+        keeping: asyncio.Task[None] | None = None
         try:
             await self._connect()
             presenter.add(self.outlet)
             await intake.redo()
-            await self._offer_commands()
+            await self._set_menus(lambda: offer_commands(self.bot))
+            keeping = asyncio.create_task(self._keep_menus())
             await (self._serve_hook(intake) if self._webhook_url else self._poll(intake))
         except TelegramError as error:
             raise down(error) from None  # the library's words may hold the token
@@ -85,6 +92,8 @@ class TelegramAdapter:
             await self._confirm()
             raise
         finally:
+            if keeping is not None:
+                keeping.cancel()
             self.hook.close()
             presenter.remove(self.outlet)
             await self.bot.shutdown()
@@ -92,7 +101,15 @@ class TelegramAdapter:
     def _make_intake(self, desk: Desk) -> Intake:
         """One for all runs: what it has begun goes on while Telegram is away."""
         incoming = Incoming(self.bot, self.outlet)
-        return Intake(self.bot, self._threads, incoming, desk, on_moved=self._on_moved, clock=self._clock)
+        return Intake(
+            self.bot,
+            self._threads,
+            incoming,
+            desk,
+            on_moved=self._on_moved,
+            met=self._menus.met,
+            clock=self._clock,
+        )
 
     async def _connect(self) -> None:
         await self.bot.initialize()
@@ -105,9 +122,16 @@ class TelegramAdapter:
                 async with asyncio.timeout(CONFIRM_SECONDS):
                     await self.bot.get_updates(offset=self._offset, limit=1, timeout=0, allowed_updates=UPDATES)
 
-    async def _offer_commands(self) -> None:
+    async def _keep_menus(self) -> None:
+        """Admins come and go while we run."""
+        while True:
+            with suppress(InvalidToken, Refusal):  # whoever takes updates in meets with it, too
+                await self._set_menus(self._menus.look)
+            await self._sleep(MENU_SECONDS)
+
+    async def _set_menus(self, set_: Callable[[], Awaitable[None]]) -> None:
         try:
-            await offer_commands(self.bot)
+            await set_()
         except InvalidToken:
             raise
         except TelegramError as error:

@@ -94,7 +94,7 @@ class _Guest:
         self._service = service
         presenter = Presenter(service)
         dispatch = Dispatch(service)
-        self._desk = Desk(service, dispatch, people=people, presenter=presenter, after_restore=lambda: "keep")
+        self._desk = Desk(service, dispatch, people=people, presenter=presenter)
         self._intake: Intake | None = None
 
     async def take(self, update: Update, context: ContextTypes.DEFAULT_TYPE) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -23,7 +23,7 @@ from telegram import (
 from telegram.constants import ChatMemberStatus
 from telegram.error import TelegramError
 
-from turnback.bots.platform import Back, Message, Press, Said
+from turnback.bots.platform import Back, Left, Message, Press, Said
 from turnback.bots.replies import Button
 from turnback.bots.telegram.files import attachments
 from turnback.bots.telegram.keyboard import Pressed, pressed
@@ -41,6 +41,7 @@ from turnback.bots.telegram.reading import (
     words_of,
 )
 from turnback.bots.telling import short
+from turnback.core.models import Surface
 
 MEMBER_SECONDS = 60.0
 """How long we go by what Telegram said of a member's rights."""
@@ -65,6 +66,10 @@ class Members:
         """Whether they are an admin who acts in the group's name."""
         member = await self._find(chat, user)
         return member is not None and member.status in _ADMINS and bool(getattr(member, "is_anonymous", False))
+
+    def forget(self, chat: int, user: int) -> None:
+        """Something about them has changed."""
+        self._known.pop((chat, user), None)
 
     async def _find(self, chat: int, user: int) -> ChatMember | None:
         now = asyncio.get_running_loop().time()
@@ -96,13 +101,18 @@ class Incoming:
         self._bot = bot
         self._outlet = outlet
         self._members = Members(bot)
+        self._moved: dict[int, int] = {}
+
+    def note_moves(self, moves: Mapping[str, str]) -> None:
+        """Groups that had another id once, the old one and the present one."""
+        self._moved = {int(old): int(new) for old, new in moves.items()}
 
     def message(self, heard: Sequence[Heard]) -> Message:
         """A message; several that were heard are the photos and files of one album."""
         me, messages = self._bot.bot, [h.message for h in heard if h.message is not None]
         words = [words_of(message, me) for message in messages]
         spoken = next((index for index, said in enumerate(words) if said.text), 0)
-        first, said, spot = messages[spoken], words[spoken], self._outlet.here(heard[0].spot)
+        first, said, spot = messages[spoken], words[spoken], self._here(heard[0].spot)
         return Message(
             person=author_of(first),
             place=place_at(spot, first.chat),
@@ -133,17 +143,29 @@ class Incoming:
         anonymous = in_group and await self._members.is_anonymous(chat.id, user)
         return Press(
             person=presser_of(query, chat, anonymous=anonymous),
-            place=place_at(self._outlet.here(heard.spot), chat),
+            place=place_at(self._here(heard.spot), chat),
             at=at,
-            back=self._back(self._outlet.here(heard.spot), chat, meant.command, None),
+            back=self._back(self._here(heard.spot), chat, meant.command, None),
             is_admin=lambda: self._is_admin(chat, user),
             command=meant.command,
             message=str(under.message_id) if under is not None else None,
         )
 
+    def left(self, heard: Heard) -> Left | None:
+        """Somebody who is no more in a group; None if it is only we, in one that has another id by now."""
+        assert heard.gone is not None
+        self._members.forget(heard.chat.id, heard.gone.id)
+        here, ours = self._here(heard.spot), heard.gone.id == self._bot.id
+        if ours and here != heard.spot:
+            return None
+        return Left(surface=Surface.TELEGRAM, place=here.key, user_key=None if ours else str(heard.gone.id))
+
     async def ask(self, asked: Asked) -> None:
         """Put the question that a press leads to."""
         await self._outlet.ask(asked.spot, asked.said, **asked.form)
+
+    def _here(self, spot: Spot) -> Spot:
+        return self._outlet.here(Spot(self._moved.get(spot.chat, spot.chat), spot.topic))
 
     def _admin_asker(self, message: TelegramMessage) -> Callable[[], Awaitable[bool]]:
         async def is_admin() -> bool:

@@ -46,7 +46,10 @@ class _Album:
 
 
 class Intake:
-    """The way of an update from Telegram to the desk, which is handed them in order, and keeps it where it matters."""
+    """The way of an update from Telegram to the desk, which is handed them in order, and keeps it where it matters.
+
+    `met` is told of the direct chats in which somebody writes.
+    """
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Intake:
         desk: Desk,
         *,
         on_moved: OnMoved,
+        met: Callable[[int], None] = lambda _: None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._bot = bot
@@ -63,6 +67,7 @@ class Intake:
         self._incoming = incoming
         self._desk = desk
         self._on_moved = on_moved
+        self._met = met
         self._clock = clock
         self._lanes = Lanes()
         self._tasks = Tasks()
@@ -88,7 +93,8 @@ class Intake:
                 self._begin(key, heard, now)
 
     async def redo(self) -> None:
-        """Begin what was claimed but never begun."""
+        """Begin what was claimed but never begun. It may come from groups that have another id by now."""
+        self._incoming.note_moves(await self._threads.moved_places(Surface.TELEGRAM))
         for claim in await self._threads.unstarted_claims():
             if claim.surface is Surface.TELEGRAM and claim.key.startswith(f"{self._bot.id}:"):
                 update = self._read(claim.payload)
@@ -116,7 +122,12 @@ class Intake:
             return None
 
     def _begin(self, key: str, heard: Heard, at: datetime) -> None:
-        if heard.query is not None:
+        if not heard.spot.is_group:
+            self._met(heard.chat.id)
+        if heard.gone is not None:
+            self._complete_all(heard.chat.id)
+            self._lanes.add(heard.spot.key, lambda: self._guarded(lambda: self._left(key, heard)), within=True)
+        elif heard.query is not None:
             self._lanes.add(f"answer {key}", lambda: self._acknowledge(heard, at))
             self._lanes.add(heard.spot.key, lambda: self._guarded(lambda: self._press(key, heard, at)))
         elif heard.message is not None and heard.message.media_group_id is not None:
@@ -131,6 +142,14 @@ class Intake:
         if album.timer is not None:
             album.timer.cancel()
         album.timer = asyncio.get_running_loop().call_later(ALBUM_SECONDS, self._complete, name)
+
+    def _complete_all(self, chat: int) -> None:
+        """Wait no longer for more photos of a chat's albums."""
+        for name in [name for name in self._albums if name[0] == chat]:
+            timer = self._albums[name].timer
+            if timer is not None:
+                timer.cancel()
+            self._complete(name)
 
     def _complete(self, name: tuple[int, str]) -> None:
         heard = sorted(self._albums.pop(name).heard, key=lambda item: item[1].update_id)
@@ -149,6 +168,13 @@ class Intake:
             self._tasks.start(self._ask(press))
         elif press is not None:
             self._tasks.start(self._desk.press(press))
+
+    async def _left(self, key: str, heard: Heard) -> None:
+        """Who is gone must not stay in, so it is marked as begun only when it is done; twice does no harm."""
+        notice = self._incoming.left(heard)
+        if notice is not None:
+            await self._desk.left(notice)
+        await self._threads.start_claim(Surface.TELEGRAM, key)
 
     async def _ask(self, asked: Asked) -> None:
         with suppress(Unreachable, Down):

@@ -69,14 +69,12 @@ class _Waiting:
 class Pacer(BaseRateLimiter[None]):
     """The rate limiter of our bot."""
 
-    def __init__(self, limits: Limits = Limits(), on_handed: Callable[[int, str], None] | None = None) -> None:
-        """`on_handed` is told chat and method of each message when it is handed over, before it waits."""
+    def __init__(self, limits: Limits = Limits()) -> None:
         self._limits = limits
         self._all = Window(limits.everywhere)
         self._chats: dict[int, _Chat] = {}
         self._waiting: list[_Waiting] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._on_handed = on_handed
 
     async def initialize(self) -> None:
         """Nothing to prepare."""
@@ -100,8 +98,6 @@ class Pacer(BaseRateLimiter[None]):
         chat, edit = _chat_of(data), endpoint.startswith("edit")
         if chat is None or endpoint not in COUNTED:
             return await self._again(chat, lambda: callback(*args, **kwargs))
-        if self._on_handed is not None:
-            self._on_handed(chat, endpoint)
         due = asyncio.get_running_loop().time() + (EDITS_YIELD_SECONDS if edit else 0.0)
 
         async def go() -> Any:

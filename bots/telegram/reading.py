@@ -6,15 +6,16 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass
 
-from telegram import CallbackQuery, Chat, Message, MessageEntity, Update, User
-from telegram.constants import ChatType
+from telegram import CallbackQuery, Chat, ChatMember, ChatMemberRestricted, Message, MessageEntity, Update, User
+from telegram.constants import ChatMemberStatus, ChatType
 
 from turnback.bots.platform import Person
 from turnback.bots.telegram.keys import Spot, spot_in
 from turnback.core.models import Surface
 
-UPDATES = ["message", "channel_post", "callback_query"]
-"""What we ask Telegram for. Edited messages start nothing, so we are not even told."""
+UPDATES = ["message", "channel_post", "callback_query", "chat_member", "my_chat_member"]
+"""What we ask Telegram for. Edited messages start nothing, so we are not even told. Of members of a group it tells
+only bots that are admins there, beside a message that all see in small groups."""
 
 LINKED = {"web": "/web", "chats": "/chats", "help": "/help"}
 """Commands that a link into the direct chat may stand for. Anybody can make such a link, so all are harmless."""
@@ -27,13 +28,14 @@ _START = re.compile(r"/start(?:@(?P<name>\w+))?(?:\s+(?P<what>[\w-]+))?\s*", re.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """An update that is for us: a message, or a press on a button (then `message` is what it was under)."""
+    """An update that is for us: a message, a press on a button, or somebody who is no more in a group."""
 
     update_id: int
     spot: Spot
     chat: Chat
     message: Message | None = None
     query: CallbackQuery | None = None
+    gone: User | None = None
 
     @property
     def album(self) -> tuple[int, str]:
@@ -70,6 +72,9 @@ def hear(update: Update, me: User, albums: Container[tuple[int, str]] = ()) -> H
     query = update.callback_query
     if query is not None:
         return _hear_press(update.update_id, query)
+    if (left := _left(update)) is not None:
+        chat, gone = left
+        return Heard(update_id=update.update_id, spot=Spot(chat.id), chat=chat, gone=gone)
     message = update.message or update.channel_post
     if message is None or _is_machine(message) or not _has_content(message):
         return None
@@ -144,6 +149,22 @@ def _hear_press(update_id: int, query: CallbackQuery) -> Heard | None:
     chat, under = query.message.chat, pressed_message(query)
     spot = spot_in(under) if under is not None else Spot(chat.id)
     return Heard(update_id=update_id, spot=spot, chat=chat, query=query)
+
+
+def _left(update: Update) -> tuple[Chat, User] | None:
+    """Who is no more in which group."""
+    message, change = update.message, update.chat_member or update.my_chat_member
+    if message is not None and message.left_chat_member is not None:
+        return message.chat, message.left_chat_member
+    if change is None or change.chat.type == ChatType.PRIVATE or _is_inside(change.new_chat_member):
+        return None
+    return change.chat, change.new_chat_member.user
+
+
+def _is_inside(member: ChatMember) -> bool:
+    if isinstance(member, ChatMemberRestricted):
+        return member.is_member
+    return member.status not in (ChatMemberStatus.LEFT, ChatMemberStatus.BANNED)
 
 
 def _is_machine(message: Message) -> bool:

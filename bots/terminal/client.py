@@ -17,6 +17,9 @@ Json = dict[str, Any]
 RETRY_SECONDS = (0.2, 0.5, 1, 2, 5)
 """Pauses before a lost event stream is opened again."""
 
+MISSED = "missed"
+"""The event that stands for all that happened while the stream was lost for too long, or the server was away."""
+
 _QUICK = httpx2.Timeout(30)
 _PATIENT = httpx2.Timeout(30, read=None)
 
@@ -97,18 +100,22 @@ class Client:
     async def events(self, thread: str, ready: asyncio.Event) -> AsyncIterator[Told]:
         """What happens in a thread, for as long as the caller listens; `ready` is set once it is listened to.
 
-        A lost connection is opened again after the last event; it ends only when the thread is gone.
+        A lost connection is opened again after the last event, with `MISSED` where that is not possible any more;
+        it ends only when the thread is gone.
         """
         last, tries = "", 0
         while True:
             try:
                 async with self._stream(thread, last) as stream:
                     ready.set()
+                    reopened = bool(last)
                     async for sse in stream:
                         tries, last = 0, sse.id or last
                         data = sse.json() if sse.data else None
                         if sse.event and isinstance(data, dict):
-                            yield Told(name=sse.event, data=data)
+                            is_missed = reopened and sse.event == "reload" and data.get("head") is None
+                            yield Told(name=MISSED if is_missed else sse.event, data=data)
+                            reopened = False
             except (httpx2.TransportError, httpx2.StreamError, httpx2.SSEError, ValueError):
                 pass
             await asyncio.sleep(RETRY_SECONDS[min(tries, len(RETRY_SECONDS) - 1)])

@@ -12,12 +12,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from turnback.bots.commands import Answer, Delete, NotACommand, NotForUs, Parsed, Switch
+from turnback.bots.commands import Answer, Delete, NotACommand, NotForUs, Parsed, Stop, Switch
 from turnback.bots.grammar import parse
 from turnback.bots.telling import telling_apart
-from turnback.bots.terminal.client import Client, Json, Problem, Told
+from turnback.bots.terminal.client import MISSED, Client, Json, Problem, Told
+from turnback.bots.terminal.outcomes import Asked, Outcomes
 from turnback.bots.terminal.screens import Kind, Screen
 from turnback.bots.words import plain, printable
+
+LISTEN_SECONDS = 5.0
+"""How long a chat may take to be listened to before it is shown without."""
 
 SETTLE_SECONDS = 2.0
 """How long the shown end of a turn may lag behind the answer to its message."""
@@ -41,9 +45,7 @@ class Session:
         self._carded: set[str] = set()
         self._sent: list[str] = []
         self._streamed = ""
-        self._answered = ""
-        self._told: set[str] = set()
-        self._settled = asyncio.Event()
+        self._outcomes = Outcomes()
         self._listening: asyncio.Task[None] | None = None
         self._quiet_until = 0.0
         self._work: set[asyncio.Task[None]] = set()
@@ -83,7 +85,6 @@ class Session:
         word = plain(line.strip())
         if not word:
             return
-        self._told.clear()
         if (self._gates or self._asked) and word in _YES | _NO:
             await self._decide(word in _YES, wait=wait)
         elif press := _PRESS.fullmatch(word):
@@ -132,12 +133,15 @@ class Session:
             if isinstance(parsed, Switch):
                 await self._switch(parsed.thread)
                 return
+            if isinstance(parsed, Stop):
+                self._outcomes.stop()
             self._quiet_until = math.inf  # what happens now is this command's own doing
             try:
                 reply = await self._client.command(self.thread, line)
             finally:
                 self._quiet_until = asyncio.get_running_loop().time() + SETTLE_SECONDS
-            self._show_reply(reply)
+            if not isinstance(parsed, Stop) or self._outcomes.stopped(str(reply["text"])):
+                self._show_reply(reply)
             if isinstance(parsed, Answer | Delete):
                 await self._leave_if_gone()
             await self._refresh()
@@ -176,23 +180,27 @@ class Session:
         await self._follow(self._client.decide(self.thread, gate, yes))
 
     async def _follow(self, asking: Any) -> None:
-        self._settled.clear()
-        self._answered = ""
-        try:
-            result = await asking
-        except Problem as problem:
-            self._screen.say(problem.detail, Kind.ERROR)
-            return
-        await self._settle(result)
+        with self._outcomes.asked() as asked:
+            try:
+                result = await asking
+            except Problem as problem:
+                self._screen.say(problem.detail, Kind.ERROR)
+                return
+            await self._settle(asked, result)
 
-    async def _settle(self, result: Json) -> None:
+    async def _settle(self, asked: Asked, result: Json) -> None:
         """See that all of a turn's outcome is shown, also where the event stream was lost."""
-        for gate in result.get("gates") or ():
-            self._card(gate)
+        turn, gates = result.get("turn_index"), result.get("gates") or ()
+
+        def is_shown() -> bool:
+            return turn is None or turn in asked.over or any(gate["id"] in self._carded for gate in gates)
+
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._settled.wait(), SETTLE_SECONDS)
+            await asyncio.wait_for(self._outcomes.until(is_shown), SETTLE_SECONDS)
+        for gate in gates:
+            self._card(gate)
         reply = str(result.get("reply") or "")
-        if reply and reply != self._answered:
+        if reply and self._outcomes.answered(asked, turn, reply):
             self._show_answer(reply)
         if result.get("status") == "returned":
             self._screen.say("The chat was moved while that waited, so it was not sent. Send it again.", Kind.ERROR)
@@ -207,7 +215,9 @@ class Session:
         ready = asyncio.Event()
         self._listening = asyncio.create_task(self._listen(self.thread, ready))
         await asyncio.wait(
-            {asyncio.ensure_future(ready.wait()), self._listening}, timeout=5, return_when="FIRST_COMPLETED"
+            {asyncio.ensure_future(ready.wait()), self._listening},
+            timeout=LISTEN_SECONDS,
+            return_when="FIRST_COMPLETED",
         )
         self._screen.say(f"{printable(str(thread['title']), 80)} ({self.thread[:8]})", Kind.HINT)
         await self._refresh()
@@ -258,12 +268,13 @@ class Session:
         try:
             async for told in self._client.events(thread, ready):
                 self._happened(told)
+                self._outcomes.looked()
         except Problem as problem:
             self._screen.say(f"No live updates: {problem.detail}", Kind.NOTE)
 
     def _happened(self, told: Told) -> None:
         data = told.data
-        if told.name == "delta":
+        if told.name == "delta" and not self._outcomes.muted:
             self._streamed += str(data["text"])
             self._screen.stream(str(data["text"]))
         elif told.name == "message":
@@ -271,15 +282,19 @@ class Session:
         elif told.name == "approval":
             if data["gate"].get("status", "waiting") == "waiting":
                 self._card(data["gate"])
-                self._settled.set()
         elif told.name == "turn_started":
             self._streamed = ""
+            self._outcomes.started(data["turn_index"])
         elif told.name == "turn_finished":
             self._end_turn()
+            self._outcomes.ended(data["turn_index"])
         elif told.name == "snapshot":
             self.steps = [*self.steps, data["snapshot"]]
         elif told.name == "reload":
+            self._outcomes.lost()
             self._reload(data)
+        elif told.name == MISSED:
+            self._outcomes.lost()
 
     def _message(self, message: Mapping[str, Any]) -> None:
         text = str(message["text"])
@@ -288,29 +303,23 @@ class Session:
                 self._sent.remove(text)
             else:
                 self._screen.say(f"(from elsewhere) {text}", Kind.NOTE)
+        elif not self._outcomes.heard(message["turn_index"], text):
+            return
         elif message["role"] == "assistant":
             self._show_answer(text)
         else:
-            self._answered = text
-            self._tell(text, Kind.NOTE)
-
-    def _tell(self, text: str, kind: Kind) -> None:
-        """Say what may come twice, as the answer to a command and as an event, once for each line typed."""
-        if text not in self._told:
-            self._told.add(text)
-            self._screen.say(text, kind)
+            self._screen.say(text, Kind.NOTE)
 
     def _show_answer(self, text: str) -> None:
         if self._streamed and self._streamed.strip().endswith(text.strip()):
             self._screen.end()
         elif text:
             self._screen.say(text, Kind.ANSWER)
-        self._streamed, self._answered = "", text
+        self._streamed = ""
 
     def _end_turn(self) -> None:
         self._screen.end()
         self._gates.clear()
-        self._settled.set()
 
     def _card(self, gate: Mapping[str, Any]) -> None:
         if gate["id"] in self._carded:
@@ -329,7 +338,7 @@ class Session:
         self._screen.say(f"This chat was moved from elsewhere{': it stands at ' + head if head else ''}.", Kind.NOTE)
 
     def _show_reply(self, reply: Json) -> None:
-        self._tell(str(reply["text"]), Kind.ERROR if reply.get("error") else Kind.REPLY)
+        self._screen.say(str(reply["text"]), Kind.ERROR if reply.get("error") else Kind.REPLY)
         self._show_buttons(reply.get("buttons") or ())
 
     def _show_buttons(self, buttons: Sequence[Json]) -> None:

@@ -34,9 +34,8 @@ from pydantic_ai.models import Model
 from pydantic_ai.run import AgentRun
 from pydantic_ai.usage import RequestUsage, UsageLimits
 
-from turnback.core.agents import compaction, history, pictures
+from turnback.core.agents import compaction, dialect, history, pictures
 from turnback.core.agents.failures import AgentFailed, failed
-from turnback.core.agents.models import model_for
 from turnback.core.agents.options import AgentOptions
 from turnback.core.agents.pace import Pace
 from turnback.core.agents.protocol import Context
@@ -59,11 +58,6 @@ _NO_LIMITS = UsageLimits(request_limit=None)
 Event: TypeAlias = Mapping[str, Any]
 _Output: TypeAlias = str | DeferredToolRequests
 _Run: TypeAlias = AgentRun[Work, _Output]
-
-
-def build(options: AgentOptions) -> PydanticAgent:
-    """The agent of `agent.kind = "pydantic-ai"`; raises ValueError for a model that cannot be used."""
-    return PydanticAgent(model_for(options), options)
 
 
 class PydanticAgent:
@@ -232,7 +226,7 @@ class _Turn:
         self._base = state
         self._model = model_name
         plan, scratchpad, cost = state.get("plan"), state.get("scratchpad"), state.get("cost")
-        self.stored = history.stored_messages(state)
+        self.stored = dialect.stored_messages(state)
         self.work = Work(
             context=context,
             plan=tuple(item for item in plan if isinstance(item, Mapping)) if isinstance(plan, list) else (),
@@ -254,13 +248,13 @@ class _Turn:
     def begin(self, background: str, notes: Sequence[str]) -> None:
         """A new turn: its notes are stored before it, and told with the background."""
         self.told += [text for text in (background, *map(well_formed, notes)) if text]
-        self.stored += [history.marked(history.NOTE, note) for note in notes]
+        self.stored += [dialect.marked(dialect.NOTE, note) for note in notes]
 
     def go_on(self, background: str, notes: Sequence[str], calls: Sequence[ToolCallPart]) -> None:
         """A turn that waited for `calls`, whose response is stored with all the calls that it made."""
         self.told += [text for text in (background, *map(well_formed, notes)) if text]
-        self._tools = history.last_calls(self.stored) or [call.tool_name for call in calls]
-        so_far = history.answer_so_far(self.stored)
+        self._tools = dialect.last_calls(self.stored) or [call.tool_name for call in calls]
+        so_far = dialect.answer_so_far(self.stored)
         self._said = ["\n\n".join(so_far)] if so_far else []
 
     def close_eyes(self) -> None:

@@ -17,7 +17,7 @@ from pydantic_ai.messages import ModelRequest, UserPromptPart
 from pydantic_ai.models import Model
 from pydantic_ai.usage import RequestUsage
 
-from turnback.core.agents.history import NOTE, SUMMARY, is_user, mark_of, marked, parts_of
+from turnback.core.agents.dialect import NOTE, SUMMARY, is_user, mark_of, marked, parts_of
 from turnback.core.state.messages import readable
 from turnback.core.text import well_formed
 

@@ -1,10 +1,7 @@
 """Between a state's `messages` and what pydantic-ai sends to a model.
 
-The state holds the library's own messages as JSON, one dict each, in order, without what each run
-says anew (instructions, ids of runs). Two kinds of our own are marked in their `metadata`: a summary
-of what was compacted away, and notes for one turn. They are stored as system messages, so that no
-screen shows them as words of a user; the model gets both as instructions, since many servers take
-a system message at the start only.
+The state holds them in the dialect of `dialect.py`, without what each run says anew (instructions, ids
+of runs). The model gets system messages as instructions, since many servers take one at the start only.
 
 A state may come from anywhere (a restore, an import, another agent): what is not in this dialect is
 turned into plain text of the same roles, and what cannot be read at all is left out and said.
@@ -31,17 +28,11 @@ from pydantic_ai.messages import (
     repair_messages,
 )
 
-from turnback.core.models import State
+from turnback.core.agents.dialect import NOTE, SUMMARY, Message, mark_of, text_of
 from turnback.core.state.messages import readable
 from turnback.core.text import well_formed
 
-MARK = "turnback"
-SUMMARY = "summary"
-NOTE = "note"
-
 UNREADABLE = "Some earlier messages of this conversation could not be read and are missing."
-
-Message = dict[str, Any]
 
 _MAX_DEPTH = 100
 _OF_A_RUN = ("instructions", "run_id", "conversation_id", "workspace_ref", "history_digest")
@@ -53,12 +44,6 @@ class History:
 
     messages: list[ModelMessage]
     background: str
-
-
-def stored_messages(state: State) -> list[Any]:
-    """The state's messages as they are; none where there is no list."""
-    messages = state.get("messages")
-    return list(messages) if isinstance(messages, list) else []
 
 
 def load(stored: Sequence[Any], *, waiting: bool = False) -> History:
@@ -90,42 +75,6 @@ def dump(messages: Sequence[ModelMessage]) -> list[Message]:
     return dumped  # type: ignore[no-any-return]
 
 
-def marked(mark: str, text: str) -> Message:
-    """A message of our own, shown as the system's."""
-    return {
-        "parts": [{"content": well_formed(text), "part_kind": "system-prompt"}],
-        "kind": "request",
-        "metadata": {MARK: mark},
-    }
-
-
-def mark_of(item: Any) -> str | None:
-    """Which of our own kinds a stored message is."""
-    metadata = item.get("metadata") if isinstance(item, dict) else None
-    mark = metadata.get(MARK) if isinstance(metadata, dict) else None
-    return mark if isinstance(mark, str) else None
-
-
-def text_of(item: Message) -> str:
-    """The words of a stored message's parts."""
-    return "\n".join(part["content"] for part in parts_of(item) if isinstance(part.get("content"), str))
-
-
-def parts_of(item: Any) -> list[Message]:
-    """The parts of a stored message of our dialect; none of others."""
-    parts = item.get("parts") if isinstance(item, dict) else None
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-
-
-def is_user(item: Any) -> bool:
-    """Whether a stored message begins a turn: it holds words of a user, in any dialect."""
-    if not isinstance(item, dict):
-        return False
-    if "parts" in item:
-        return any(part.get("part_kind") == "user-prompt" for part in parts_of(item))
-    return item.get("role") == "user" or item.get("type") == "human"
-
-
 def open_calls(messages: Sequence[ModelMessage]) -> list[ToolCallPart]:
     """The calls of the last response that have no result yet."""
     done: set[str] = set()
@@ -134,28 +83,6 @@ def open_calls(messages: Sequence[ModelMessage]) -> list[ToolCallPart]:
             return [call for call in message.tool_calls if call.tool_call_id not in done]
         done |= {i for part in message.parts if isinstance(i := getattr(part, "tool_call_id", None), str)}
     return []
-
-
-def last_calls(stored: Sequence[Any]) -> list[str]:
-    """The tools that the newest stored response called, in order."""
-    for item in reversed(stored):
-        if isinstance(item, dict) and item.get("kind") == "response":
-            return [str(part.get("tool_name")) for part in parts_of(item) if part.get("part_kind") == "tool-call"]
-    return []
-
-
-def answer_so_far(stored: Sequence[Any]) -> list[str]:
-    """What the agent has said since the newest words of a user, a text for each response."""
-    texts: list[str] = []
-    for item in reversed(stored):
-        if is_user(item):
-            break
-        said = [
-            p["content"] for p in parts_of(item) if p.get("part_kind") == "text" and isinstance(p.get("content"), str)
-        ]
-        if "".join(said):
-            texts.append("".join(said))
-    return texts[::-1]
 
 
 def _validated(items: list[Any]) -> list[ModelMessage | None]:

@@ -14,7 +14,7 @@ from turnback.core.agents.protocol import Agent
 
 _BUILT_IN = {
     "demo": "turnback.core.agents.demo:build",
-    "pydantic-ai": "turnback.core.agents.builtin:build",
+    "pydantic-ai": "turnback.core.agents.models:build",
 }
 _NOT_BUILT = frozenset({"langgraph"})
 

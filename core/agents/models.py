@@ -1,4 +1,7 @@
-"""The model that an admin names: by the library's `provider:name`, or any OpenAI-compatible server."""
+"""The model that an admin names: by the library's `provider:name`, or any OpenAI-compatible server.
+
+Beside `builtin`, which the demo's scripted model needs as well: a provider's library takes long to load.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,16 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from turnback.core.agents.builtin import PydanticAgent
 from turnback.core.agents.options import AgentOptions
 
 _OPENAI = "openai:"
 _NO_KEY = "none"
+
+
+def build(options: AgentOptions) -> PydanticAgent:
+    """The agent of `agent.kind = "pydantic-ai"`; raises ValueError for a model that cannot be used."""
+    return PydanticAgent(model_for(options), options)
 
 
 def model_for(options: AgentOptions) -> Model:

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+import xxhash
+
+from turnback.core.packs.loose import Loose
 from turnback.core.packs.manifest import LOGS, Manifest, Range, Value
 from turnback.core.packs.plan import STAYS, Piece, Tail
+from turnback.core.state.codec import Proof
 
 MOST_BYTES = 32 * 1024 * 1024
 """Bytes of values that all cursors together may hold."""
@@ -21,13 +25,18 @@ MOST = 2048
 
 @dataclass(slots=True)
 class Base:
-    """The state that the next one is compared with: its id, manifest and the bytes of all but its messages."""
+    """The state that the next one is compared with: its reference, manifest and the bytes of all but its messages.
 
-    state: int
+    `hashing` is the hash of its messages, to be gone on with, and `proof` what they were known by when it was saved.
+    """
+
+    ref: bytes
     manifest: Manifest
     keys: tuple[str, ...]
     head: bytes
     own: dict[str, tuple[bytes, Value]]
+    hashing: xxhash.xxh3_64 | None = None
+    proof: Proof | None = None
 
     @property
     def weight(self) -> int:
@@ -36,20 +45,23 @@ class Base:
 
 @dataclass(slots=True)
 class Cursor:
-    """One thread's. `ends` of its logs; `open` are the pieces that will be merged, `states` how many there are.
+    """One thread's. `ends` of its logs; `open` are the pieces that will be merged, `states` how many are kept.
 
-    `loose` is how many states were saved since tails were last made pieces, `loose_bytes` what their tails hold.
+    `loose` is where the next tail goes, `loose_bytes` what the tails hold before compression, `since` how many states
+    were saved since tails were last made pieces.
     """
 
     number: int
-    next_state: int = 0
     states: int = 0
     dropped: int = 0
     ends: list[int] = field(default_factory=lambda: [0, 0, 0])
     open: list[list[Piece]] = field(default_factory=lambda: [[], [], []])
     base: Base | None = None
-    loose: int = 0
+    loose: Loose = field(default_factory=Loose)
     loose_bytes: int = 0
+    since: int = 0
+    pieces_made: bool = False
+    """Since the last state was saved; what that does to the file's size is not added up."""
 
     @property
     def weight(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from turnback.core.models import State
 from turnback.core.packs import frames, head
@@ -12,6 +13,7 @@ from turnback.core.packs.bundle import Bundle
 from turnback.core.packs.manifest import MESSAGES, Manifest, Range, Rope, Value, cut, decode, length
 from turnback.core.packs.plan import Piece
 from turnback.core.state import codec
+from turnback.core.state.codec import Encoded
 
 Frames = Mapping[int, list[tuple[Piece, bytes]]]
 """By log, the stored pieces, ascending."""
@@ -66,14 +68,22 @@ def contents(manifest: Manifest, pieces: Pieces) -> tuple[bytes, dict[str, bytes
 
 def load(bundle: Bundle) -> State:
     """The state in a bundle. Raises `Damaged`, zstandard.ZstdError or ValueError on a damaged one."""
-    manifest, stored = open_bundle(bundle)
-    return codec.decode(*contents(manifest, Pieces(stored)))
+    content = content_of(bundle)
+    return codec.decode(content.messages, content.fields)
 
 
-def verify(bundle: Bundle) -> None:
-    """Raises what `load` would raise where the bytes of a bundle are damaged; decodes nothing."""
+def opened(bundle: Bundle) -> Bundle:
+    """The same with its content at hand. Raises as `load` where its bytes are damaged; decodes nothing."""
+    return replace(bundle, content=content_of(bundle))
+
+
+def content_of(bundle: Bundle) -> Encoded:
+    """The state in a bundle as if it had just been encoded."""
+    if bundle.content is not None:
+        return bundle.content
     manifest, stored = open_bundle(bundle)
-    contents(manifest, Pieces(stored))
+    messages, fields = contents(manifest, Pieces(stored))
+    return Encoded(messages=messages, fields=fields, bytes=manifest.bytes, finished=manifest.finished)
 
 
 def messages_of(bundle: Bundle, start: int = 0) -> bytes:

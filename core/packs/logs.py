@@ -1,7 +1,7 @@
 """The logs of a thread in the file: appended to, merged, read, and freed.
 
-What a state appends to all three logs is one row, a tail. Tails are turned into pieces of the single
-logs when there are some, so that each log is read without the others and compresses well.
+What a state appends to all three logs is its tail. Tails are turned into pieces of the single logs when
+there are some, so that each log is read without the others and compresses well.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from turnback.core.packs import frames, tables
+from turnback.core.packs import frames, loose, tables
 from turnback.core.packs.cursor import Cursor
 from turnback.core.packs.log import Spans
 from turnback.core.packs.manifest import LOGS, Manifest, Range, union
 from turnback.core.packs.plan import DIRECT, FAN, PIECE, STAYS, Piece, Tail, merged, pieces, to_merge
 
-LOOSE = 3 * 1024
+PLAIN = 3 * 1024
 """Tails of so few bytes are not compressed: they fit in a page, and soon become part of a piece."""
 
 JOINED = 64 * 1024
 """Ranges nearer to each other than this are read at once."""
 
 
-def append(db: sqlite3.Connection, cursor: Cursor, new: Sequence[bytes]) -> tuple[int, bytes]:
-    """What is new in each log: the bytes written at once, and the tail to be written with the state."""
+def append(db: sqlite3.Connection, cursor: Cursor, new: Sequence[bytes]) -> tuple[int, int]:
+    """Write what is new in each log; answers the bytes that it takes, and those that were set aside for tails."""
     size = 0
     small = list(new)
     for log in LOGS:
@@ -35,16 +35,18 @@ def append(db: sqlite3.Connection, cursor: Cursor, new: Sequence[bytes]) -> tupl
             _merge(db, cursor, log)
     text = b"".join(small)
     if not text:
-        return size, b""
+        return size, 0
     tail = Tail((cursor.ends[0], cursor.ends[1], cursor.ends[2]), (len(small[0]), len(small[1]), len(small[2])))
     cursor.found_tail(tail)
-    return size, tables.write_tail(tail, frames.pack(text) if len(text) > LOOSE else frames.plain(text))
+    frame = frames.pack(text) if len(text) > PLAIN else frames.plain(text)
+    own, room = loose.append(db, cursor.number, cursor.loose, tail, frame)
+    return size + own, room
 
 
 def settle(db: sqlite3.Connection, cursor: Cursor) -> None:
     """A state was written: make pieces of the tails if it is time."""
-    cursor.loose += 1
-    if cursor.loose >= FAN or cursor.loose_bytes >= PIECE:
+    cursor.since += 1
+    if cursor.since >= FAN or cursor.loose_bytes >= PIECE:
         flush(db, cursor)
 
 
@@ -62,8 +64,9 @@ def flush(db: sqlite3.Connection, cursor: Cursor) -> None:
                 texts.append(text)
             if texts:
                 _add(db, cursor, log, start, b"".join(texts))
-        tables.remove_tails(db, cursor.number, FAN)
-    cursor.loose = cursor.loose_bytes = 0
+        loose.remove(db, cursor.number)
+    cursor.loose = loose.Loose()
+    cursor.since = cursor.loose_bytes = 0
     any(_merge(db, cursor, log) for log in LOGS)  # one at a time: the others wait for the next time
 
 
@@ -118,6 +121,7 @@ def _add(db: sqlite3.Connection, cursor: Cursor, log: int, start: int, data: byt
         size += len(frame) + tables.ROW_BYTES
         if piece.level < STAYS:
             cursor.open[log].append(piece)
+    cursor.pieces_made = True
     return size
 
 
@@ -137,7 +141,7 @@ def _merge(db: sqlite3.Connection, cursor: Cursor, log: int) -> bool:
 def _tails(db: sqlite3.Connection, number: int) -> dict[int, list[tuple[Piece, bytes]]]:
     """By log, what the tails of a thread hold, decompressed."""
     found: dict[int, list[tuple[Piece, bytes]]] = {log: [] for log in LOGS}
-    for tail, frame in tables.tails(db, number, FAN):
+    for tail, frame in loose.find(db, number)[0]:
         text, at = frames.unpack(frame), 0
         for log in LOGS:
             raw = tail.raws[log]

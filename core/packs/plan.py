@@ -17,7 +17,7 @@ FAN = 16
 PIECE = 128 * 1024
 """A piece of this many bytes before compression is not merged any more; a bigger one is cut into such."""
 
-MERGE = 256 * 1024
+MERGE = 128 * 1024
 """Pieces of so many bytes together are merged before they are `FAN`."""
 
 DIRECT = PIECE // 4

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import xxhash
 
-from turnback.core.packs import head, logs, tables
+from turnback.core.packs import head, logs
 from turnback.core.packs.cursor import Base, Cursor
 from turnback.core.packs.delta import matches
 from turnback.core.packs.log import Pieces
@@ -49,30 +49,44 @@ MOST_RANGES = {MESSAGES: 8, FIELDS: 6, BIG: 256}
 CANDIDATES = 64
 """How many of the newest states are looked at for the beginning of one that does not follow the last."""
 
+States = Callable[[sqlite3.Connection, int, int], list[bytes]]
+"""The references of a thread's kept states by its number, newest first, at most so many (all: -1)."""
+
 MARGIN = 96
 """Bytes around new ones that are looked at too when searching for what must not be copied elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A stored state: what to remember it by, and the bytes that it added to the file."""
+    """A stored state.
+
+    `ref` is its manifest, by which it is found again: whoever keeps the state keeps that. `number` is the
+    thread's, `stored_bytes` is what the state added beside it, `grown` by how much the counters of the file grew,
+    None where that has to be looked up.
+    """
 
     ref: bytes
+    number: int
     stored_bytes: int
+    grown: int | None
 
 
 class Saving:
     """One state being stored."""
 
-    def __init__(self, db: sqlite3.Connection, thread: str, cursor: Cursor, content: Encoded, seed: int) -> None:
+    def __init__(
+        self, db: sqlite3.Connection, thread: str, cursor: Cursor, content: Encoded, seed: int, states: States
+    ) -> None:
         self._db, self._thread, self._cursor, self._content, self._seed = db, thread, cursor, content, seed
+        self._states = states
+        self._hashing = xxhash.xxh3_64(seed=seed)
         self._new: list[list[bytes]] = [[], [], []]
         self._at = list(cursor.ends)
         self._checked: list[bytes] = []
 
     def save(self, suspects: Callable[[bytes, str], bool]) -> Stored:
         content, cursor = self._content, self._cursor
-        digest, messages = self._messages()
+        messages = self._messages()
         base = cursor.base
         keys = tuple(content.fields)
         if base is None or base.keys != keys:
@@ -83,41 +97,50 @@ class Saving:
             bytes=content.bytes,
             finished=content.finished and not content.truncated,
             listed=bool(content.messages),
-            digest=digest,
+            digest=self._hashing.intdigest() or 1,
             messages=messages,
             head=self._value(text, (base.head, base.manifest.head) if base else None),
             own=tuple([self._value(value, old.get(key)) for key, value in own.items()]),
             suspect=bool(base and base.manifest.suspect) or suspects(b"\n".join(self._checked), self._thread),
         )
-        size, tail = logs.append(self._db, cursor, [b"".join(parts) for parts in self._new])
-        state = cursor.number << tables.STATE_BITS | cursor.next_state
-        size += tables.add_state(self._db, state, encode(manifest), tail)
-        cursor.next_state += 1
+        cursor.pieces_made = False
+        size, grown = logs.append(self._db, cursor, [b"".join(parts) for parts in self._new])
+        ref = encode(manifest)
         cursor.states += 1
-        cursor.base = make_base(state, manifest, keys, text, own)
+        cursor.base = make_base(ref, manifest, keys, text, own)
+        cursor.base.hashing, cursor.base.proof = self._hashing, content.proof
         logs.settle(self._db, cursor)
-        return Stored(ref=state.to_bytes(8, "big"), stored_bytes=size)
+        return Stored(ref=ref, number=cursor.number, stored_bytes=size, grown=None if cursor.pieces_made else grown)
 
     # messages
 
-    def _messages(self) -> tuple[int, Rope]:
-        """The hash and the rope of the messages; chooses the base, too."""
+    def _messages(self) -> Rope:
+        """The rope of the messages; hashes them, and chooses the base, too."""
         text = self._content.messages
         body = memoryview(text)[:-1]
         base = self._cursor.base
         if base is not None:
             size = length(base.manifest.messages)
-            hashing = xxhash.xxh3_64(seed=self._seed)
-            if base.manifest.digest and size <= len(body):
-                hashing.update(body[:size])
-                if (hashing.intdigest() or 1) == base.manifest.digest:
-                    hashing.update(body[size:])
-                    return hashing.intdigest() or 1, self._grown(base.manifest, text, size)
-            other = self._candidate(body)
-            if other is not None:
-                rebase(self._db, self._cursor, other[0])
-                return _digest(body, self._seed), self._grown(other[1], text, length(other[1].messages))
-        return _digest(body, self._seed), self._compared(text, base)
+            if self._begins_with(base, body, size):
+                self._hashing.update(body[size:])
+                return self._grown(base.manifest, text, size)
+        self._hashing = xxhash.xxh3_64(body, seed=self._seed)
+        other = None if base is None else self._candidate(body)
+        if other is None:
+            return self._compared(text, base)
+        rebase(self._db, self._cursor, other[0])
+        return self._grown(other[1], text, length(other[1].messages))
+
+    def _begins_with(self, base: Base, body: memoryview, size: int) -> bool:
+        """Whether the messages begin with all of the base's, which are hashed then."""
+        proof = self._content.proof
+        if base.hashing is not None and base.proof and proof and proof.beginning == base.proof.whole:
+            self._hashing = base.hashing.copy()
+            return True
+        if not base.manifest.digest or size > len(body):
+            return False
+        self._hashing.update(body[:size])
+        return (self._hashing.intdigest() or 1) == base.manifest.digest
 
     def _grown(self, manifest: Manifest, text: bytes, size: int) -> Rope:
         """The rope of a known beginning and what follows it."""
@@ -136,20 +159,20 @@ class Saving:
         old = Pieces(logs.stored(self._db, self._cursor.number, base.manifest, [MESSAGES])).text(value)
         return self._spliced(old, body, value).rope
 
-    def _candidate(self, view: memoryview) -> tuple[int, Manifest] | None:
+    def _candidate(self, view: memoryview) -> tuple[bytes, Manifest] | None:
         """An older state whose messages are the beginning, and most, of the new ones."""
-        known = []
-        for state, data in tables.states(self._db, self._cursor.number, CANDIDATES):
-            manifest = decode(data)
+        known: list[tuple[int, bytes, Manifest]] = []
+        for ref in self._states(self._db, self._cursor.number, CANDIDATES):
+            manifest = decode(ref)
             size = length(manifest.messages)
             if manifest.digest and len(view) // 2 <= size <= len(view):
-                known.append((size, state, manifest))
+                known.insert(0, (size, ref, manifest))
         hashing, done, best = xxhash.xxh3_64(seed=self._seed), 0, None
-        for size, state, manifest in sorted(known, key=lambda entry: entry[:2]):
+        for size, ref, manifest in sorted(known, key=lambda entry: entry[0]):
             hashing.update(view[done:size])
             done = size
             if (hashing.intdigest() or 1) == manifest.digest:
-                best = state, manifest
+                best = ref, manifest
         return best
 
     # other values
@@ -205,30 +228,18 @@ class Saving:
         self._checked.append(text[max(0, start - MARGIN) : stop + MARGIN])
 
 
-def rebase(db: sqlite3.Connection, cursor: Cursor, state: int | None) -> None:
-    """Make a state, or the newest, the base of a cursor."""
-    if state is None:
-        newest = tables.states(db, cursor.number, 1)
-        if not newest:
-            cursor.base = None
-            return
-        state, data = newest[0]
-    else:
-        data = tables.manifest(db, state) or b""
-    manifest = decode(data)
+def rebase(db: sqlite3.Connection, cursor: Cursor, ref: bytes) -> None:
+    """Make a state the base of a cursor."""
+    manifest = decode(ref)
     cursor.fits([manifest.ranges(log) for log in LOGS])
     parts = Pieces(logs.stored(db, cursor.number, manifest, [FIELDS, BIG]))
     text = parts.text(manifest.head)
     own = [parts.text(value) for value in manifest.own]
     fields = head.read(text, iter(own))
     named = dict(zip([key for key, value in fields.items() if len(value) >= head.OWN_FROM], own, strict=True))
-    cursor.base = make_base(state, manifest, tuple(fields), text, named)
+    cursor.base = make_base(ref, manifest, tuple(fields), text, named)
 
 
-def make_base(state: int, manifest: Manifest, keys: tuple[str, ...], text: bytes, own: dict[str, bytes]) -> Base:
+def make_base(ref: bytes, manifest: Manifest, keys: tuple[str, ...], text: bytes, own: dict[str, bytes]) -> Base:
     values = {key: (value, where) for (key, value), where in zip(own.items(), manifest.own, strict=True)}
-    return Base(state, manifest, keys, text, values)
-
-
-def _digest(view: memoryview, seed: int) -> int:
-    return xxhash.xxh3_64_intdigest(view, seed=seed) or 1
+    return Base(ref, manifest, keys, text, values)

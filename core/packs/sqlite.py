@@ -16,12 +16,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from turnback.core.models import State
-from turnback.core.packs import frames, logs, tables
+from turnback.core.packs import frames, logs, loose, tables
 from turnback.core.packs.bundle import Bundle
 from turnback.core.packs.cursor import Cursor, Cursors
-from turnback.core.packs.log import Pieces, Spans, contents, make_bundle, open_bundle
+from turnback.core.packs.log import Damaged, Pieces, Spans, content_of, contents, make_bundle, open_bundle
 from turnback.core.packs.manifest import (
     LOGS,
+    Manifest,
     decode,
     encode,
     union,
@@ -39,9 +40,16 @@ SWEEP_AFTER = 32
 
 
 class Packs:
-    """The states of one file. One writer at a time; `bundle` may be called by others meanwhile."""
+    """The states of one file. One writer at a time; `bundle` may be called by others meanwhile.
 
-    def __init__(self, suspects: Callable[[bytes, str], bool] | None = None, cursors: Cursors | None = None) -> None:
+    `kept` is the SELECT of the references of all states that are kept of a thread, newest first; ?1 is the
+    thread's number. A row of it appears after `put`, and is gone before `drop`.
+    """
+
+    def __init__(
+        self, kept: str, suspects: Callable[[bytes, str], bool] | None = None, cursors: Cursors | None = None
+    ) -> None:
+        self._kept = kept
         self._suspects = suspects or scrub.suspects
         self._cursors = cursors or Cursors()
         self._seed: int | None = None
@@ -54,14 +62,14 @@ class Packs:
         if isinstance(content, Bundle):
             if cursor.states == 0:
                 return self._copy(db, thread, cursor, content)
-            content = _encoded(content)
-        saving = Saving(db, thread, cursor, content, self._key(db))
+            content = content_of(content)
+        saving = Saving(db, thread, cursor, content, self._key(db), self._states)
         stored = saving.save(self._suspects)
         self._cursors.keep(thread, cursor)
         return stored
 
     def drop(self, db: sqlite3.Connection, thread: str, refs: Sequence[bytes], *, purge: bool = False) -> None:
-        """Let go of states. What only they used is freed sooner or later; with `purge` now, to the last byte.
+        """Let go of states, kept no more. What only they used is freed sooner or later; with `purge` now, wholly.
 
         Store what comes next before dropping what it resembles: the newest state is what the next one
         is compared with.
@@ -69,13 +77,10 @@ class Packs:
         if not refs and not purge:
             return
         cursor = self._cursor(db, thread)
-        gone = {int.from_bytes(ref, "big") for ref in refs}
-        tables.remove_states(db, gone)
-        cursor.states = max(0, cursor.states - len(gone))
-        cursor.dropped += len(gone)
-        if cursor.base is not None and cursor.base.state in gone:
-            cursor.base = None
-            self._rebase(db, cursor, None)
+        cursor.states = max(0, cursor.states - len(refs))
+        cursor.dropped += len(refs)
+        if cursor.base is not None and cursor.base.ref in refs:
+            self._rebase(db, cursor)
         if purge or cursor.states == 0 or cursor.dropped >= max(SWEEP_AFTER, cursor.states // 4):
             self._sweep(db, cursor, purge)
         self._cursors.keep(thread, cursor)
@@ -87,12 +92,14 @@ class Packs:
         self._cursors.keep(thread, cursor)
 
     def _sweep(self, db: sqlite3.Connection, cursor: Cursor, purge: bool) -> None:
-        manifests = [decode(data) for _, data in tables.states(db, cursor.number)]
+        manifests = [decode(ref) for ref in self._states(db, cursor.number)]
         cursor.states, cursor.dropped = len(manifests), 0
         if not manifests:
+            loose.remove(db, cursor.number)
             tables.remove_all(db, cursor.number)
             cursor.base, cursor.ends, cursor.open = None, [0, 0, 0], [[], [], []]
-            cursor.loose = cursor.loose_bytes = 0
+            cursor.loose = loose.Loose()
+            cursor.since = cursor.loose_bytes = 0
             return
         if purge:
             logs.flush(db, cursor)
@@ -106,6 +113,7 @@ class Packs:
         self._cursors.forget(thread)
         number = tables.find_number(db, thread)
         if number is not None:
+            loose.remove(db, number)
             tables.remove_all(db, number)
             db.execute("DELETE FROM pack_thread WHERE number = ?", (number,))
 
@@ -119,7 +127,7 @@ class Packs:
     # reading
 
     def bundle(self, db: sqlite3.Connection, thread: str, ref: bytes) -> Bundle:
-        """A state as stored, with nothing of any other state. Raises KeyError where it is gone."""
+        """A state as stored, with nothing of any other state. Raises `Damaged` where it is gone."""
         return _bundle(db, thread, ref, only=True)
 
     def peek(self, db: sqlite3.Connection, thread: str, ref: bytes) -> Bundle:
@@ -127,10 +135,9 @@ class Packs:
         return _bundle(db, thread, ref, only=False)
 
     def read(self, db: sqlite3.Connection, thread: str, ref: bytes) -> State:
-        """A state, decoded. Raises KeyError where it is gone."""
-        manifest = decode(_manifest(db, thread, ref))
-        stored = logs.stored(db, int.from_bytes(ref, "big") >> tables.STATE_BITS, manifest)
-        return codec.decode(*contents(manifest, Pieces(stored)))
+        """A state, decoded. Raises `Damaged` where it is gone."""
+        manifest = decode(ref)
+        return codec.decode(*contents(manifest, Pieces(_stored(db, thread, manifest))))
 
     # within
 
@@ -145,17 +152,24 @@ class Packs:
             cursor = Cursor(tables.number_of(db, thread))
             for log in LOGS:
                 cursor.found(log, tables.all_pieces(db, cursor.number, log))
-            for tail, _ in tables.tails(db, cursor.number, FAN):
+            tails, cursor.loose = loose.find(db, cursor.number)
+            for tail, _ in tails:
                 cursor.found_tail(tail)
-                cursor.loose = FAN - 1  # how many were saved since is not known: make pieces with the next one
-            cursor.states = tables.count_states(db, cursor.number)
-            cursor.next_state = tables.next_state(db, cursor.number)
-            self._rebase(db, cursor, None)
+                cursor.since = FAN - 1  # how many were saved since is not known: make pieces with the next one
+            (cursor.states,) = db.execute(f"SELECT count(*) FROM ({self._kept})", (cursor.number,)).fetchone()
+            self._rebase(db, cursor)
         return cursor
 
-    def _rebase(self, db: sqlite3.Connection, cursor: Cursor, state: int | None) -> None:
-        """Take another state, or the newest, as what the next one is compared with."""
-        rebase(db, cursor, state)
+    def _states(self, db: sqlite3.Connection, number: int, most: int = -1) -> list[bytes]:
+        return [ref for (ref,) in db.execute(f"{self._kept} LIMIT ?2", (number, most))]
+
+    def _rebase(self, db: sqlite3.Connection, cursor: Cursor) -> None:
+        """Compare the next state with the newest."""
+        newest = self._states(db, cursor.number, 1)
+        if newest:
+            rebase(db, cursor, newest[0])
+        else:
+            cursor.base = None
 
     def _copy(self, db: sqlite3.Connection, thread: str, cursor: Cursor, bundle: Bundle) -> Stored:
         """Store a bundle as it is: pieces keep their offsets, nothing is decompressed."""
@@ -166,37 +180,28 @@ class Packs:
             for piece, frame in rows:
                 tables.add_piece(db, cursor.number, log, piece, frame)
                 size += len(frame) + tables.ROW_BYTES
-        state = cursor.number << tables.STATE_BITS
-        size += tables.add_state(db, state, encode(replace(manifest, digest=0)))
-        return Stored(ref=state.to_bytes(8, "big"), stored_bytes=size)
+        ref = encode(replace(manifest, digest=0))
+        return Stored(ref=ref, number=cursor.number, stored_bytes=size, grown=None)
 
 
-def _manifest(db: sqlite3.Connection, thread: str, ref: bytes) -> bytes:
-    data = tables.manifest(db, int.from_bytes(ref, "big"))
-    if data is None:
-        raise KeyError(f"{thread}: that state is gone")
-    return data
+def _stored(db: sqlite3.Connection, thread: str, manifest: Manifest) -> dict[int, list[tuple[Piece, bytes]]]:
+    number = tables.find_number(db, thread)
+    if number is None:
+        raise Damaged("the thread is not there")
+    return logs.stored(db, number, manifest)
 
 
 def _bundle(db: sqlite3.Connection, thread: str, ref: bytes, *, only: bool) -> Bundle:
-    data = _manifest(db, thread, ref)
-    manifest = decode(data)
-    stored = logs.stored(db, int.from_bytes(ref, "big") >> tables.STATE_BITS, manifest)
+    manifest = decode(ref)
+    stored = _stored(db, thread, manifest)
     if only:
         for log, rows in stored.items():
             wanted = Spans(union(manifest.ranges(log)))
             stored[log] = [_only(piece, frame, wanted) for piece, frame in rows]
-    return make_bundle(data, stored)
+    return make_bundle(ref, stored)
 
 
 def _only(piece: Piece, frame: bytes, wanted: Spans) -> tuple[Piece, bytes]:
     if wanted.covered(piece) == piece.raw:
         return piece, frame
     return piece, frames.pack(wanted.blanked(piece, frames.unpack(frame)), frames.SMALL)
-
-
-def _encoded(bundle: Bundle) -> Encoded:
-    """A bundle as if it had just been encoded."""
-    manifest, stored = open_bundle(bundle)
-    messages, fields = contents(manifest, Pieces(stored))
-    return Encoded(messages=messages, fields=fields, bytes=manifest.bytes, finished=manifest.finished)

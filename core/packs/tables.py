@@ -1,25 +1,24 @@
 """The tables of packs, and every statement on them.
 
 Both files of Turnback have them, so that a state can be copied from one to the other as it is
-stored. A state is one row of pack_state: its manifest, and as its tail what it adds; some tails together
-become pieces of the logs, rows of pack_blob. A row without a manifest is that of a state that is gone, whose
-tail others need. Where a piece lies is its rowid: thread, log and offset in one number, so that what is read
-together lies together and needs no index. Triggers keep the bytes of each thread (and, in row 0, of
-all), so that a budget is checked by looking at one row.
+stored. What the newest states of a thread have added lies in pack_loose (`loose.py`), until it becomes pieces
+of the logs, rows of pack_blob. Where a piece lies is its rowid: thread, log and offset in one number, so
+that what is read together lies together and needs no index. Triggers keep the bytes of each thread (and, in
+row 0, of all), so that a budget is checked by looking at one row. The manifest of a state lies in the row of
+whoever keeps it.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import struct
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from turnback.core.packs.manifest import Range
-from turnback.core.packs.plan import Piece, Tail
+from turnback.core.packs.plan import Piece
 
 SCHEMA = """
 CREATE TABLE pack_thread (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, bytes INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE pack_state (id INTEGER PRIMARY KEY, size INTEGER NOT NULL, manifest BLOB NOT NULL, tail BLOB NOT NULL);
+CREATE TABLE pack_loose (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE pack_blob (
     id INTEGER PRIMARY KEY, raw INTEGER NOT NULL, level INTEGER NOT NULL, size INTEGER NOT NULL, data BLOB NOT NULL
 );
@@ -30,13 +29,11 @@ CREATE TRIGGER pack_blob_added AFTER INSERT ON pack_blob BEGIN
     UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = 0;
     UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = NEW.id >> 38;
 END;
-CREATE TRIGGER pack_state_added AFTER INSERT ON pack_state BEGIN
-    UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = 0;
-    UPDATE pack_thread SET bytes = bytes + NEW.size WHERE number = NEW.id >> 38;
+CREATE TRIGGER pack_loose_added AFTER INSERT ON pack_loose BEGIN
+    UPDATE pack_thread SET bytes = bytes + length(NEW.data) WHERE number IN (0, NEW.id >> 8);
 END;
-CREATE TRIGGER pack_state_removed AFTER DELETE ON pack_state BEGIN
-    UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number = 0;
-    UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number = OLD.id >> 38;
+CREATE TRIGGER pack_loose_removed AFTER DELETE ON pack_loose BEGIN
+    UPDATE pack_thread SET bytes = bytes - length(OLD.data) WHERE number IN (0, OLD.id >> 8);
 END;
 CREATE TRIGGER pack_blob_removed AFTER DELETE ON pack_blob BEGIN
     UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number = 0;
@@ -46,10 +43,6 @@ END;
 
 OFFSET_BITS = 36
 """Bits of an offset in a log: 64 GiB before compression."""
-
-STATE_BITS = 38
-
-_SPANS = struct.Struct("<QQQIII")
 
 ROW_BYTES = 24
 """What a row costs beside its blob, about."""
@@ -79,55 +72,6 @@ def find_number(db: sqlite3.Connection, thread: str) -> int | None:
 def seed(db: sqlite3.Connection) -> int:
     """The key of this file's hashes: nobody who only writes messages can make two of them collide."""
     return int(db.execute("SELECT seed FROM pack_secret").fetchone()[0])
-
-
-# states
-
-
-def add_state(db: sqlite3.Connection, state: int, manifest: bytes, tail: bytes = b"") -> int:
-    """Write a state; answers the bytes that it takes."""
-    size = ROW_BYTES + len(manifest) + len(tail)
-    db.execute("INSERT INTO pack_state(id, size, manifest, tail) VALUES (?, ?, ?, ?)", (state, size, manifest, tail))
-    return size
-
-
-def manifest(db: sqlite3.Connection, state: int) -> bytes | None:
-    row = db.execute("SELECT manifest FROM pack_state WHERE id = ?", (state,)).fetchone()
-    return None if row is None or not row[0] else bytes(row[0])
-
-
-def states(db: sqlite3.Connection, number: int, newest: int = -1) -> list[tuple[int, bytes]]:
-    """The states of a thread, newest first."""
-    return db.execute(
-        "SELECT id, manifest FROM pack_state WHERE id BETWEEN ? AND ? AND manifest != x'' ORDER BY id DESC LIMIT ?",
-        (*_span(number), newest),
-    ).fetchall()
-
-
-def next_state(db: sqlite3.Connection, number: int) -> int:
-    """What the id of a thread's next state ends with."""
-    (last,) = db.execute("SELECT max(id) FROM pack_state WHERE id BETWEEN ? AND ?", _span(number)).fetchone()
-    return 0 if last is None else last + 1 - (number << STATE_BITS)
-
-
-def count_states(db: sqlite3.Connection, number: int) -> int:
-    row = db.execute(
-        "SELECT count(*) FROM pack_state WHERE id BETWEEN ? AND ? AND manifest != x''", _span(number)
-    ).fetchone()
-    return int(row[0])
-
-
-def remove_states(db: sqlite3.Connection, ids: Collection[int]) -> None:
-    """Delete states; tails stay."""
-    gone = [(state,) for state in ids]
-    if db.executemany("DELETE FROM pack_state WHERE id = ? AND tail = x''", gone).rowcount < len(gone):
-        db.executemany("UPDATE pack_state SET manifest = x'' WHERE id = ?", gone)
-
-
-def _span(number: int) -> tuple[int, int]:
-    """The first and the last id that a state of a thread may have."""
-    first = number << STATE_BITS
-    return first, first + (1 << STATE_BITS) - 1
 
 
 # pieces
@@ -166,42 +110,6 @@ def frames(db: sqlite3.Connection, number: int, log: int, span: Range) -> list[t
 
 
 def remove_all(db: sqlite3.Connection, number: int) -> None:
-    """Every state and piece of a thread."""
-    db.execute("DELETE FROM pack_state WHERE id BETWEEN ? AND ?", _span(number))
-    db.execute("DELETE FROM pack_blob WHERE id BETWEEN ? AND ?", _span(number))
-
-
-# tails
-
-
-def write_tail(tail: Tail, frame: bytes) -> bytes:
-    return _SPANS.pack(*tail.starts, *tail.raws) + frame
-
-
-def tails(db: sqlite3.Connection, number: int, most: int) -> list[tuple[Tail, bytes]]:
-    """The tails among the `most` newest states of a thread, oldest first: spans, bytes."""
-    rows = db.execute(
-        "SELECT tail FROM pack_state WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?", (*_span(number), most)
-    )
-    found = []
-    for (data,) in rows:
-        if data:
-            numbers = _SPANS.unpack_from(data)
-            found.append((Tail(numbers[:3], numbers[3:]), data[_SPANS.size :]))
-    return found[::-1]
-
-
-def remove_tails(db: sqlite3.Connection, number: int, most: int) -> None:
-    """Delete the tails among the `most` newest states.
-
-    Rows are written anew, since SQLite does not close the gaps of one that becomes shorter.
-    """
-    newest = db.execute(
-        "SELECT id, manifest FROM pack_state WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?", (*_span(number), most)
-    ).fetchall()
-    if newest:
-        db.execute("DELETE FROM pack_state WHERE id BETWEEN ? AND ?", (newest[-1][0], newest[0][0]))
-    db.executemany(
-        "INSERT INTO pack_state(id, size, manifest, tail) VALUES (?, ?, ?, x'')",
-        [(state, ROW_BYTES + len(data), data) for state, data in reversed(newest) if data],
-    )
+    """Every piece of a thread."""
+    first = number << 2 + OFFSET_BITS
+    db.execute("DELETE FROM pack_blob WHERE id >= ? AND id < ?", (first, first + (1 << 2 + OFFSET_BITS)))

@@ -15,7 +15,7 @@ import functools
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -33,13 +33,24 @@ class NotEncodable(Exception):
     """This state cannot be written as JSON."""
 
 
+class Proof(NamedTuple):
+    """What an array of messages was hashed to, with a key that this process keeps to itself.
+
+    `whole` is how many bytes it has but for the closing bracket, and their hash; `beginning` the same of an
+    earlier array that it begins with.
+    """
+
+    whole: tuple[int, int]
+    beginning: tuple[int, int] | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoded:
     """A state, encoded once before the first await, for every store that keeps it.
 
     `messages` is a JSON array, b"" if the state's messages are no list; `fields` are all other keys in
     their order, JSON each, under names that are valid UTF-8 (`field_name`). `bytes` is the size of the
-    whole state as compact JSON.
+    whole state as compact JSON. `proof` saves hashing the messages again, where they are many.
     """
 
     messages: bytes
@@ -48,6 +59,7 @@ class Encoded:
     message_count: int = 0
     truncated: bool = False
     finished: bool = True
+    proof: Proof | None = None
 
 
 def encode(state: Mapping[str, Any]) -> Encoded:

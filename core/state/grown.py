@@ -15,6 +15,7 @@ from typing import Any
 
 import xxhash
 
+from turnback.core.state.codec import Proof
 from turnback.core.state.dialects import items
 from turnback.core.state.outline import at_a_glance, outline
 
@@ -48,11 +49,14 @@ class Grown:
         self._key = secrets.randbits(64)
         self._known: OrderedDict[bytes, tuple[_Known, ...]] = OrderedDict()
 
-    def outline(self, state: Mapping[str, Any], encoded: bytes) -> tuple[int, bool]:
-        """`outline.outline(state)`; `encoded` is the JSON array of its messages, b"" where they are no list."""
+    def outline(self, state: Mapping[str, Any], encoded: bytes) -> tuple[int, bool, Proof | None]:
+        """`outline.outline(state)`, and how that is proved if it is by a hash.
+
+        `encoded` is the JSON array of its messages, b"" where they are no list.
+        """
         body = memoryview(encoded)[:-1]
         if len(body) < _LONG:
-            return outline(state)
+            return *outline(state), None
         beginning = bytes(body[:_BEGINNING])
         known = self._known.pop(beginning, ())
         hashing, best = self._proved(body, known)
@@ -64,12 +68,13 @@ class Grown:
         if count is None:
             count = at_a_glance(messages)
         if count is None:
-            return outline(state)
+            return *outline(state), None
         latest = _Known(len(body), hashing.intdigest(), len(messages), count)
         self._known[beginning] = (latest, *(one for one in known if one is not best))[:_OF_ONE]
         if len(self._known) > _HISTORIES:
             self._known.popitem(last=False)
-        return count, True
+        beginning_of = None if best is None else (best.size, best.digest)
+        return count, True, Proof((latest.size, latest.digest), beginning_of)
 
     def _proved(self, body: memoryview, known: tuple[_Known, ...]) -> tuple[xxhash.xxh3_64, _Known | None]:
         """The hash of all of `body`, and the longest of the known histories that it begins with."""

@@ -45,7 +45,7 @@ def _cut(plain: State, max_bytes: int) -> Encoded:
 
 
 def _counted(encoded: Encoded, plain: State) -> Encoded:
-    count, settled = _grown.outline(plain, encoded.messages)
+    count, settled, proof = _grown.outline(plain, encoded.messages)
     return Encoded(
         messages=encoded.messages,
         fields=encoded.fields,
@@ -53,4 +53,5 @@ def _counted(encoded: Encoded, plain: State) -> Encoded:
         message_count=count,
         truncated=encoded.truncated,
         finished=settled and finish.nothing_waits(plain),
+        proof=proof,
     )

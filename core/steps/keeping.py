@@ -80,7 +80,10 @@ class Hints:
 
 
 class Keeper:
-    """Applies the rules after the step `saved` of thread `number` was written."""
+    """Applies the rules after the step `saved` of thread `number` was written.
+
+    `grown` is by how many bytes the counters grew, None where that is not known.
+    """
 
     def __init__(
         self,
@@ -90,10 +93,11 @@ class Keeper:
         known: Known,
         number: int,
         saved: Step,
+        grown: int | None,
         budgets: Budgets,
     ) -> None:
         self._db, self._packs, self._hints, self._known = db, packs, hints, known
-        self._number, self._saved, self._budgets = number, saved, budgets
+        self._number, self._saved, self._grown_by, self._budgets = number, saved, grown, budgets
 
     def apply(self) -> None:
         count, highest = self._turn()
@@ -144,13 +148,13 @@ class Keeper:
     def _grown(self, number: int, counters: Counters) -> Counters:
         """Count the step to its thread's counters, or under 0 to those of all."""
         counters.steps += 1
-        counters.bytes += self._saved.stored_bytes
+        counters.bytes += self._grown_by or 0
         counters.good_for -= 1
         most = self._budgets
         steps, size = (
             (most.max_snapshots, most.max_thread_bytes) if number else (most.max_global_snapshots, most.max_total_bytes)
         )
-        if counters.good_for < 0 or counters.steps > steps or counters.bytes > size:
+        if self._grown_by is None or counters.good_for < 0 or counters.steps > steps or counters.bytes > size:
             self._ask(number, counters)
         return counters
 

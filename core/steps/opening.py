@@ -23,7 +23,7 @@ from turnback.core.sqlite import Database, Migration, NewerSchema
 from turnback.core.steps import schema
 from turnback.core.steps.checkpointing import Checkpointer
 
-CACHE = 16 * 1024
+CACHE = 4 * 1024
 """KiB of pages that the writing connection keeps: saves of many threads touch many."""
 
 _MAGIC = b"SQLite format 3\x00"

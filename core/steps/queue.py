@@ -1,7 +1,8 @@
 """Captures that wait for the file are saved together: one transaction, a savepoint each.
 
 Whoever finds the file idle saves at once and by itself, since a task of its own would cost as much as
-the saving; what comes meanwhile is saved together after it.
+the saving; what comes meanwhile is saved together after it. Where several tasks take turns, each lets the
+others come first, so that one commit serves all.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from turnback.core.steps.store import StepDraft
 
 TOGETHER = 64
 """Captures in one transaction."""
+
+QUICK, FEW = 1024 * 1024, 8
+"""So many bytes of states, and so many of them, are saved quickly."""
 
 Answer = Step | None | Exception
 
@@ -57,10 +61,14 @@ class SaveQueue:
         self._idle = asyncio.Event()
         self._idle.set()
         self._following: asyncio.Task[None] | None = None
+        self._last = 0
+        self._several = False
 
     async def save(self, capture: Capture) -> Step | None:
         """Save one. Raises what the saving or the file raised."""
         self._waiting.append(capture)
+        task = id(asyncio.current_task())
+        self._several, self._last = task != self._last, task
         if not self._idle.is_set():
             capture.done = asyncio.get_running_loop().create_future()
             return await capture.done
@@ -85,7 +93,12 @@ class SaveQueue:
 
     async def _run(self, batch: _Batch) -> None:
         database = await self._door.database()
-        await database.write(functools.partial(self._save_all, batch), undone=functools.partial(self._undo, batch))
+        if self._several:
+            await asyncio.sleep(0)
+        quick = len(self._waiting) <= FEW and sum(capture.content.bytes for capture in self._waiting) <= QUICK
+        await database.write(
+            functools.partial(self._save_all, batch), undone=functools.partial(self._undo, batch), quick=quick
+        )
 
     def _save_all(self, batch: _Batch, db: sqlite3.Connection) -> None:
         while self._waiting and len(batch.taken) < TOGETHER:

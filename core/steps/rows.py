@@ -22,6 +22,9 @@ _SHOWN = (
     " bytes, stored_bytes, truncated, label, workspace"
 )
 
+KEPT = "SELECT ref FROM step WHERE thread = ?1 ORDER BY seq DESC"
+"""The states of a thread, as packs want to know them."""
+
 _MANY = 500
 """Ids in one statement."""
 
@@ -42,7 +45,7 @@ def add(
 ) -> Step:
     """Write a step's row."""
     tools = orjson.dumps(draft.tools).decode()
-    own = ROW_BYTES + len(draft.summary) + len(tools)
+    own = ROW_BYTES + len(draft.summary) + len(tools) + len(ref)
     row = db.execute(
         "INSERT INTO step(thread, id, epoch, branch, pos, turn_index, turn_no, iteration, created_at, model, kind,"
         " summary, tools, message_count, bytes, stored_bytes, own_bytes, truncated, workspace, ref)"

@@ -2,7 +2,7 @@
 
 fence ── thread's name            pack_thread ── number, name, and by triggers: steps, labelled, bytes
                                     │               (row 0: of all threads)
-                                    └─ step ── ref ──> pack_state ──> pack_blob
+                                    └─ step ── ref (the state's manifest) ──> pack_loose, pack_blob
 """
 
 from __future__ import annotations
@@ -40,8 +40,7 @@ CREATE TABLE step (
     workspace TEXT,
     ref BLOB NOT NULL
 );
-CREATE UNIQUE INDEX step_id ON step(thread, id);
-CREATE INDEX step_order ON step(thread);
+CREATE INDEX step_order ON step(thread, seq, id);
 CREATE UNIQUE INDEX step_label ON step(thread, label_key) WHERE label_key IS NOT NULL;
 CREATE TABLE fence (thread TEXT PRIMARY KEY, epoch INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TRIGGER step_added AFTER INSERT ON step BEGIN
@@ -65,7 +64,7 @@ COLUMNS = {
     " message_count bytes stored_bytes own_bytes truncated label label_key workspace ref",
     "fence": "thread epoch",
     "pack_thread": "number name bytes steps labelled",
-    "pack_state": "id size manifest tail",
+    "pack_loose": "id data",
     "pack_blob": "id raw level size data",
     "pack_secret": "seed",
 }

@@ -16,7 +16,7 @@ import structlog
 
 from turnback.core.errors import TooManyLabels
 from turnback.core.models import State, Step, StepId, ThreadId
-from turnback.core.packs import Bundle, Packs, tables, verify
+from turnback.core.packs import Bundle, Packs, opened, tables
 from turnback.core.policy import MAX_LABELS, Budgets
 from turnback.core.state.codec import Encoded
 from turnback.core.steps import keeping, rows
@@ -39,7 +39,7 @@ class SqliteStepStore:
     """See `StepStore`. Opened by the first call that needs the file."""
 
     def __init__(self, path: Path, *, durability: Literal["normal", "full"] = "normal") -> None:
-        self._packs = Packs()
+        self._packs = Packs(rows.KEPT)
         self._door = Door(path, MIGRATIONS, durability, self._undone)
         self._queue = SaveQueue(self._door, self._save_one, self._undone)
         self._hints = Hints()
@@ -68,29 +68,39 @@ class SqliteStepStore:
         if draft.epoch < known.epoch:
             return None
         stored = self._packs.put(db, draft.thread_id, content)
-        number = int.from_bytes(stored.ref, "big") >> tables.STATE_BITS
         step = rows.add(
             db,
-            number,
+            stored.number,
             draft,
             size=content.bytes,
             stored=stored.stored_bytes,
             truncated=isinstance(content, Encoded) and content.truncated,
             ref=stored.ref,
         )
-        keeping.Keeper(db, self._packs, self._hints, known, number, step, capture.budgets).apply()
+        grown = None if stored.grown is None else step.stored_bytes - stored.stored_bytes + stored.grown
+        keeping.Keeper(db, self._packs, self._hints, known, stored.number, step, grown, capture.budgets).apply()
         return step
 
     # looking
 
     async def rows(self, thread_id: ThreadId, newest: int | None = None) -> Sequence[Step]:
-        return await self._look(thread_id, lambda db, number: rows.of_thread(db, thread_id, number, newest)) or ()
+        return (
+            await self._look(
+                thread_id, lambda db, number: rows.of_thread(db, thread_id, number, newest), quick=newest is not None
+            )
+            or ()
+        )
 
     async def match(self, thread_id: ThreadId, prefix: str) -> Sequence[Step]:
-        return await self._look(thread_id, lambda db, number: rows.beginning_with(db, thread_id, number, prefix)) or ()
+        return (
+            await self._look(
+                thread_id, lambda db, number: rows.beginning_with(db, thread_id, number, prefix), quick=True
+            )
+            or ()
+        )
 
     async def labelled(self, thread_id: ThreadId, label: str) -> Step | None:
-        return await self._look(thread_id, lambda db, number: rows.labelled(db, thread_id, number, label))
+        return await self._look(thread_id, lambda db, number: rows.labelled(db, thread_id, number, label), quick=True)
 
     async def state(self, thread_id: ThreadId, step_id: StepId) -> State | None:
         def read(db: sqlite3.Connection, number: int) -> State | None:
@@ -99,13 +109,14 @@ class SqliteStepStore:
 
         return await self._look(thread_id, read)
 
-    async def bundle(self, thread_id: ThreadId, step_id: StepId, *, check: bool = False) -> Bundle | None:
+    async def bundle(self, thread_id: ThreadId, step_id: StepId, *, here: bool = False) -> Bundle | None:
         def read(db: sqlite3.Connection, number: int) -> Bundle | None:
             ref = rows.ref(db, number, step_id)
-            found = None if ref is None else self._packs.bundle(db, thread_id, ref)
-            if check and found is not None:
-                verify(found)
-            return found
+            if ref is None:
+                return None
+            if not here:
+                return self._packs.bundle(db, thread_id, ref)
+            return opened(self._packs.peek(db, thread_id, ref))
 
         return await self._look(thread_id, read)
 
@@ -276,19 +287,21 @@ class SqliteStepStore:
         self._packs.rolled_back()
         self._hints.forget()
 
-    async def _read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+    async def _read(self, fn: Callable[[sqlite3.Connection], T], *, quick: bool = False) -> T:
         with unavailable():
             database = await self._door.database()
-            return await database.read(fn)
+            return await database.read(fn, quick=quick)
 
-    async def _look(self, thread_id: ThreadId, fn: Callable[[sqlite3.Connection, int], T]) -> T | None:
+    async def _look(
+        self, thread_id: ThreadId, fn: Callable[[sqlite3.Connection, int], T], *, quick: bool = False
+    ) -> T | None:
         """Read something of a thread; None if there is no such thread here."""
 
         def read(db: sqlite3.Connection) -> T | None:
             number = tables.find_number(db, thread_id)
             return None if number is None else fn(db, number)
 
-        return await self._read(read)
+        return await self._read(read, quick=quick)
 
 
 def _raise_fence(db: sqlite3.Connection, thread_id: ThreadId, epoch: int) -> None:

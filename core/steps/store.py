@@ -89,10 +89,11 @@ class StepStore(Protocol):
         """A step's state; None if the step is gone."""
         ...
 
-    async def bundle(self, thread_id: ThreadId, step_id: StepId, *, check: bool = False) -> Bundle | None:
+    async def bundle(self, thread_id: ThreadId, step_id: StepId, *, here: bool = False) -> Bundle | None:
         """A step's state as stored, to be copied elsewhere; None if the step is gone.
 
-        With `check` its bytes are looked at, so that StoreUnavailable tells of a damaged one.
+        With `here` it is for the same thread, and may come with text of other steps; its bytes are looked at, so that
+        StoreUnavailable tells of a damaged one.
         """
         ...
 

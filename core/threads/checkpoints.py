@@ -16,6 +16,9 @@ from turnback.core.packs.bundle import Bundle
 from turnback.core.policy import UNDO_TURNS
 from turnback.core.state.codec import Encoded
 
+KEPT = "SELECT ref FROM content WHERE thread = (SELECT name FROM pack_thread WHERE number = ?1) ORDER BY id DESC"
+"""The states of a thread, as packs want to know them."""
+
 EMPTY = Encoded(messages=b"", fields={}, bytes=2)
 """What stands at the beginning of every thread."""
 

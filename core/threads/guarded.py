@@ -29,22 +29,26 @@ _log = structlog.get_logger(__name__)
 class GuardedDatabase(Database):
     """Raises StoreUnavailable where the file is locked, full or damaged; other errors are bugs and stay.
 
+    Its transactions are quick, but for those that may go through all of a long thread, and say so.
+
     `trouble`, which may be set later, is told of each such refusal.
     """
 
     trouble: Callable[[StoreUnavailable], None] | None = None
 
-    async def write(self, fn: Callable[[sqlite3.Connection], T], *, undone: Callable[[], None] | None = None) -> T:
+    async def write(
+        self, fn: Callable[[sqlite3.Connection], T], *, undone: Callable[[], None] | None = None, quick: bool = True
+    ) -> T:
         with self._refusing():
-            return await super().write(fn, undone=undone)
+            return await super().write(fn, undone=undone, quick=quick)
 
     async def outside(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         with self._refusing():
             return await super().outside(fn)
 
-    async def read(self, fn: Callable[[sqlite3.Connection], T]) -> T:
+    async def read(self, fn: Callable[[sqlite3.Connection], T], *, quick: bool = True) -> T:
         with self._refusing():
-            return await super().read(fn)
+            return await super().read(fn, quick=quick)
 
     async def purge(self) -> bool:
         """Leave no deleted text in the file or its write-ahead log. False while a reader is in the way."""

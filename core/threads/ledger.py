@@ -42,8 +42,16 @@ class AuditFilter:
 class Ledger(Protocol):
     """The part of `ThreadStore` that keeps the house's own records; each method is one transaction."""
 
-    async def claim(self, surface: Surface, key: str, payload: Mapping[str, Any], at: datetime) -> bool:
-        """Claim an update; False if somebody did before. Durable when this returns."""
+    async def claim(
+        self, surface: Surface, key: str, payload: Mapping[str, Any], at: datetime, *, place: str | None = None
+    ) -> bool:
+        """Claim an update; False if somebody did before. Durable when this returns. `place`: where it came from,
+        of which this then is the last claim."""
+        ...
+
+    async def last_claims(self, surface: Surface, limit: int) -> Sequence[tuple[str, str]]:
+        """The places that claims came from, each with the key of its last one, the newest first. They outlive
+        their claims."""
         ...
 
     async def start_claim(self, surface: Surface, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""Threads come to be: new ones, and forks of others. And who takes part in them.
+"""Threads come to be: new ones, and forks of others. And how they are found.
 
 All functions run inside the caller's transaction.
 """
@@ -23,6 +23,9 @@ COPIED = (
 """What a fork takes along, beside the positions."""
 
 
+_OF_ACCOUNT = "owner = ?1 OR id IN (SELECT thread FROM participant WHERE account = ?1)"
+
+
 def create_thread(
     db: sqlite3.Connection,
     thread_id: ThreadId,
@@ -38,14 +41,19 @@ def create_thread(
 
 
 def list_threads(db: sqlite3.Connection, account: AccountId | None, limit: int) -> list[Thread]:
-    where = ""
-    given: tuple[AccountId, ...] = ()
-    if account is not None:
-        where = "WHERE owner = ?1 OR id IN (SELECT thread FROM participant WHERE account = ?1)"
-        given = (account,)
+    where, given = ("", ()) if account is None else (f"WHERE {_OF_ACCOUNT}", (account,))
     found = db.execute(
         f"SELECT {values.THREAD} FROM thread {where} ORDER BY updated_at DESC, created_at DESC, id LIMIT {int(limit)}",
         given,
+    )
+    return [values.thread_of(row) for row in found]
+
+
+def match_threads(db: sqlite3.Connection, account: AccountId, beginning: str, limit: int) -> list[Thread]:
+    found = db.execute(
+        f"SELECT {values.THREAD} FROM thread "
+        f"WHERE id >= ?2 AND id < ?2 || char(1114111) AND ({_OF_ACCOUNT}) ORDER BY id LIMIT ?3",
+        (account, well_formed(beginning), limit),
     )
     return [values.thread_of(row) for row in found]
 
@@ -57,18 +65,6 @@ def rename_thread(db: sqlite3.Connection, thread_id: ThreadId, title: str, at: d
 
 def set_memory(db: sqlite3.Connection, thread_id: ThreadId, on: bool) -> None:
     db.execute("UPDATE thread SET memory = ? WHERE id = ?", (on, thread_id))
-
-
-def participants(db: sqlite3.Connection, thread_id: ThreadId) -> frozenset[AccountId]:
-    return frozenset(a for (a,) in db.execute("SELECT account FROM participant WHERE thread = ?", (thread_id,)))
-
-
-def add_participant(db: sqlite3.Connection, thread_id: ThreadId, account: AccountId) -> None:
-    """Nobody takes part in a thread that is gone."""
-    db.execute(
-        "INSERT OR IGNORE INTO participant (thread, account) SELECT id, ? FROM thread WHERE id = ?",
-        (account, thread_id),
-    )
 
 
 def fork_thread(db: sqlite3.Connection, checkpoints: Checkpoints, fork: NewFork) -> Thread:

@@ -21,7 +21,7 @@ from turnback.core.threads.values import (
     when,
 )
 
-ACCOUNT = "id, name, admin, created_at"
+ACCOUNT = "id, name, admin, named, created_at"
 IDENTITY = "surface, user_key, account, name"
 SECRET = "digest, kind, account, label, created_at, expires_at, used_at"  # noqa: S105 - column names
 
@@ -55,11 +55,28 @@ def set_admin(db: sqlite3.Connection, account_id: AccountId, admin: bool) -> Non
     db.execute("UPDATE account SET admin = ? WHERE id = ?", (admin, account_id))
 
 
+def set_named(db: sqlite3.Connection, account_id: AccountId, named: bool) -> None:
+    db.execute("UPDATE account SET named = ? WHERE id = ?", (named, account_id))
+
+
+def admins(db: sqlite3.Connection, surface: Surface) -> list[str]:
+    found = db.execute(
+        "SELECT i.user_key FROM identity i JOIN account a ON a.id = i.account "
+        "WHERE i.surface = ? AND (a.admin OR a.named) ORDER BY i.user_key",
+        (surface,),
+    )
+    return [user_key for (user_key,) in found]
+
+
 def merge_accounts(db: sqlite3.Connection, kept: AccountId, gone: AccountId) -> None:
-    db.execute("UPDATE account SET admin = 1 WHERE id = ? AND (SELECT admin FROM account WHERE id = ?)", (kept, gone))
+    for right in ("admin", "named"):
+        db.execute(
+            f"UPDATE account SET {right} = 1 WHERE id = ? AND (SELECT {right} FROM account WHERE id = ?)", (kept, gone)
+        )
     db.execute("UPDATE thread SET owner = ? WHERE owner = ?", (kept, gone))
     db.execute("UPDATE OR IGNORE participant SET account = ? WHERE account = ?", (kept, gone))
     db.execute("DELETE FROM participant WHERE account = ?", (gone,))
+    db.execute("UPDATE binding SET account = ? WHERE account = ?", (kept, gone))
     db.execute("UPDATE identity SET account = ? WHERE account = ?", (kept, gone))
     db.execute("UPDATE secret SET account = ? WHERE account = ?", (kept, gone))
     db.execute("UPDATE waiting SET account = ? WHERE account = ?", (kept, gone))

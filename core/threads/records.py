@@ -18,12 +18,25 @@ from turnback.core.threads.store import FollowUp
 from turnback.core.threads.values import audit_of, json, maybe_micros, micros, of_json, when
 
 
-def claim(db: sqlite3.Connection, surface: Surface, key: str, payload: Mapping[str, Any], at: datetime) -> bool:
+def claim(
+    db: sqlite3.Connection, surface: Surface, key: str, payload: Mapping[str, Any], at: datetime, place: str | None
+) -> bool:
     inserted = db.execute(
         "INSERT OR IGNORE INTO claim (surface, key, payload, started, created_at) VALUES (?, ?, ?, 0, ?)",
         (surface, well_formed(key), json(payload), micros(at)),
     )
+    if inserted.rowcount == 1 and place is not None:
+        db.execute(
+            "INSERT OR REPLACE INTO heard (surface, place, key, at) VALUES (?, ?, ?, ?)",
+            (surface, place, well_formed(key), micros(at)),
+        )
     return inserted.rowcount == 1
+
+
+def last_claims(db: sqlite3.Connection, surface: Surface, limit: int) -> list[tuple[str, str]]:
+    return db.execute(
+        "SELECT place, key FROM heard WHERE surface = ? ORDER BY at DESC, place LIMIT ?", (surface, limit)
+    ).fetchall()
 
 
 def start_claim(db: sqlite3.Connection, surface: Surface, key: str) -> bool:

@@ -2,8 +2,9 @@
 
 What was deleted since the copy was made must not come back with it: the tombstones and the audit rows
 of the present file are carried over, and what they name is deleted from the copy. A message that waited
-then and does not now must not run again, nor must an update that was handled since. Numbers that the
-present file has given out (epochs, positions, turns) are never given out again.
+then and does not now must not run again, nor must an update that was handled since. Who has left a group
+since stays outside, and places have the keys that they have by now. Numbers that the present file has given
+out (epochs, positions, turns) are never given out again.
 """
 
 from __future__ import annotations
@@ -30,6 +31,13 @@ DELETE FROM secret WHERE kind <> 'token' OR digest NOT IN (SELECT digest FROM pr
 DELETE FROM waiting WHERE id NOT IN (SELECT id FROM present.waiting);
 DELETE FROM claim;
 INSERT INTO claim ({_CLAIM}) SELECT {_CLAIM} FROM present.claim;
+DELETE FROM heard;
+INSERT INTO heard SELECT * FROM present.heard;
+INSERT OR REPLACE INTO moved_place SELECT * FROM present.moved_place;
+UPDATE OR REPLACE binding AS b SET place = m.new FROM moved_place m WHERE m.surface = b.surface AND m.old = b.place;
+UPDATE OR REPLACE participant AS p SET place = m.new FROM moved_place m WHERE m.surface = p.surface AND m.old = p.place;
+DELETE FROM participant WHERE thread IN (SELECT id FROM present.thread)
+    AND (thread, account) NOT IN (SELECT thread, account FROM present.participant);
 DELETE FROM fact WHERE thread || '/' || id IN (SELECT id FROM tombstone);
 DELETE FROM note WHERE key LIKE 'cleanup.%';
 """

@@ -285,5 +285,47 @@ CREATE TABLE follow_up (
 CREATE INDEX follow_up_thread ON follow_up (thread);
 """
 
-MIGRATIONS: tuple[Migration, ...] = (THREADS + PEOPLE + RECORDS + packs.SCHEMA,)
+HEARD = """
+CREATE TABLE heard (
+    surface TEXT NOT NULL,
+    place TEXT NOT NULL,
+    key TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (surface, place)
+) WITHOUT ROWID;
+CREATE INDEX heard_at ON heard (surface, at);
+"""
+
+PRESENCE = """
+ALTER TABLE account ADD COLUMN named INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE binding ADD COLUMN account TEXT;
+
+CREATE TABLE takes_part (
+    thread TEXT NOT NULL,
+    account TEXT NOT NULL,
+    surface TEXT NOT NULL,
+    place TEXT NOT NULL,
+    PRIMARY KEY (thread, account, surface, place)
+) WITHOUT ROWID;
+INSERT OR IGNORE INTO takes_part (thread, account, surface, place)
+    SELECT p.thread, p.account, COALESCE(b.surface, t.surface), COALESCE(b.place, '')
+    FROM participant p JOIN thread t ON t.id = p.thread LEFT JOIN binding b ON b.thread = p.thread
+    AND b.place NOT LIKE '%/D%' AND (b.surface, b.place) NOT IN (SELECT surface, user_key FROM identity);
+DROP TABLE participant;
+ALTER TABLE takes_part RENAME TO participant;
+CREATE INDEX participant_account ON participant (account, surface, place);
+CREATE INDEX participant_place ON participant (surface, place);
+
+CREATE TABLE moved_place (
+    surface TEXT NOT NULL,
+    old TEXT NOT NULL,
+    new TEXT NOT NULL,
+    PRIMARY KEY (surface, old)
+) WITHOUT ROWID;
+"""
+"""Who is an admin only because `access.admins` says so; whose private place a binding is; where people take part in a
+thread, which is not where they talk into it privately; and which keys of places are dead, and what they are now.
+"""
+
+MIGRATIONS: tuple[Migration, ...] = (THREADS + PEOPLE + RECORDS + packs.SCHEMA, HEARD, PRESENCE)
 """From nothing to version 1, from 1 to 2, and so on. One that was released is never changed."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar
 
 from turnback.core.errors import StoreUnavailable
 from turnback.core.models import (
     BEGINNING,
-    Account,
     AccountId,
     Actor,
     AuditEntry,
@@ -28,9 +27,7 @@ from turnback.core.models import (
     Gate,
     GateId,
     GateStatus,
-    Identity,
     Position,
-    Post,
     Spent,
     State,
     Surface,
@@ -43,25 +40,24 @@ from turnback.core.models import (
 from turnback.core.packs import Packs, load
 from turnback.core.packs.bundle import Bundle
 from turnback.core.state.codec import Encoded
-from turnback.core.threads import gates, heads, opening, people, posting, records, removal, transcript, values, waiting
-from turnback.core.threads.accounts import Secret
-from turnback.core.threads.checkpoints import Checkpoints
+from turnback.core.threads import gates, heads, opening, records, removal, transcript, values, waiting
+from turnback.core.threads.books import SqliteBooks
+from turnback.core.threads.checkpoints import EMPTY, KEPT, Checkpoints
 from turnback.core.threads.guarded import GuardedDatabase
-from turnback.core.threads.ledger import AuditFilter, Claim
 from turnback.core.threads.schema import MIGRATIONS
 from turnback.core.threads.store import LISTED, FollowUp, Move, NewFork, NewTurn, Row, ThreadView, Waiting
 
 T = TypeVar("T")
 
-LARGE = 262_144
-"""States over this many bytes are decoded off the event loop."""
+LARGE, QUICK = 256 * 1024, 1024 * 1024
+"""States over this many bytes are decoded, and over this many written, off the event loop."""
 
 
-class SqliteThreadStore:
+class SqliteThreadStore(SqliteBooks):
     """See `ThreadStore`."""
 
     def __init__(self, db: GuardedDatabase, packs: Packs) -> None:
-        self._db = db
+        super().__init__(db)
         self._packs = packs
         self._checkpoints = Checkpoints(packs)
         self._written: int | None = None
@@ -69,7 +65,7 @@ class SqliteThreadStore:
     @classmethod
     async def open(cls, path: Path, *, durability: Literal["normal", "full"] = "normal") -> Self:
         """Open or create turnback.db. Raises what `Database.open` raises."""
-        return cls(await GuardedDatabase.open(path, MIGRATIONS, durability=durability), Packs())
+        return cls(await GuardedDatabase.open(path, MIGRATIONS, durability=durability), Packs(KEPT))
 
     def on_trouble(self, told: Callable[[StoreUnavailable], None]) -> None:
         """Have `told` called whenever the file cannot be read or written."""
@@ -81,8 +77,10 @@ class SqliteThreadStore:
     async def backup(self, path: str) -> None:
         await self._db.backup(Path(path))
 
-    async def _keeping(self, thread_id: ThreadId, fn: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a writing transaction that stores states."""
+    async def _keeping(
+        self, thread_id: ThreadId, fn: Callable[[sqlite3.Connection], T], content: Encoded | Bundle | None = EMPTY
+    ) -> T:
+        """Run a writing transaction that stores `content`; with None, one that may take its time."""
 
         def keep(db: sqlite3.Connection) -> T:
             (written,) = db.execute("PRAGMA data_version").fetchone()
@@ -91,7 +89,8 @@ class SqliteThreadStore:
                 self._written = written
             return fn(db)
 
-        return await self._db.write(keep, undone=functools.partial(self._packs.rolled_back, thread_id))
+        quick = content is not None and content.bytes <= QUICK
+        return await self._db.write(keep, undone=functools.partial(self._packs.rolled_back, thread_id), quick=quick)
 
     def _bury(self, thread_id: ThreadId, db: sqlite3.Connection) -> None:
         removal.bury(db, self._checkpoints, thread_id)
@@ -111,17 +110,14 @@ class SqliteThreadStore:
     async def list_threads(self, account: AccountId | None, limit: int = LISTED) -> Sequence[Thread]:
         return await self._db.read(lambda db: opening.list_threads(db, account, limit))
 
+    async def match_threads(self, account: AccountId, beginning: str, limit: int) -> Sequence[Thread]:
+        return await self._db.read(lambda db: opening.match_threads(db, account, beginning, limit))
+
     async def rename_thread(self, thread_id: ThreadId, title: str, at: datetime) -> Thread | None:
         return await self._db.write(lambda db: opening.rename_thread(db, thread_id, title, at))
 
     async def view(self, thread_id: ThreadId) -> ThreadView | None:
         return await self._db.read(lambda db: heads.view(db, thread_id))
-
-    async def participants(self, thread_id: ThreadId) -> Collection[AccountId]:
-        return await self._db.read(lambda db: opening.participants(db, thread_id))
-
-    async def add_participant(self, thread_id: ThreadId, account: AccountId) -> None:
-        await self._db.write(lambda db: opening.add_participant(db, thread_id, account))
 
     async def set_memory(self, thread_id: ThreadId, on: bool) -> None:
         await self._db.write(lambda db: opening.set_memory(db, thread_id, on))
@@ -146,6 +142,7 @@ class SqliteThreadStore:
         return await self._keeping(
             thread_id,
             lambda db: heads.commit_step(db, self._checkpoints, thread_id, turn_no, content, effects, spent),
+            content,
         )
 
     async def end_turn(
@@ -162,6 +159,7 @@ class SqliteThreadStore:
         return await self._keeping(
             thread_id,
             lambda db: heads.end_turn(db, self._checkpoints, thread_id, turn_no, status, rows, at, content, spent),
+            content or EMPTY,
         )
 
     async def record_turn(
@@ -180,6 +178,7 @@ class SqliteThreadStore:
             lambda db: heads.record_turn(
                 db, self._checkpoints, thread_id, turn, content, rows, effects, spent, same_turn=same_turn
             ),
+            content,
         )
 
     async def set_turn_status(self, thread_id: ThreadId, turn_no: int, status: TurnStatus) -> None:
@@ -206,25 +205,29 @@ class SqliteThreadStore:
             return {} if at == BEGINNING else None
         return await _decoded(bundle)
 
-    async def checkpoint_bundle(self, thread_id: ThreadId, at: Position) -> Bundle | None:
-        return await self._db.read(lambda db: self._checkpoints.find(db, thread_id, at, to_read=False))
+    async def checkpoint_bundle(self, thread_id: ThreadId, at: Position, *, here: bool = False) -> Bundle | None:
+        return await self._db.read(lambda db: self._checkpoints.find(db, thread_id, at, to_read=here), quick=here)
 
     async def move_head(self, thread_id: ThreadId, version: int, move: Move) -> Thread:
         return await self._keeping(
-            thread_id, lambda db: heads.move_head(db, self._checkpoints, thread_id, version, move)
+            thread_id,
+            lambda db: heads.move_head(db, self._checkpoints, thread_id, version, move),
+            None if move.discard else move.content or EMPTY,
         )
 
     async def fork_thread(self, fork: NewFork) -> Thread:
-        return await self._keeping(fork.id, lambda db: opening.fork_thread(db, self._checkpoints, fork))
+        return await self._keeping(fork.id, lambda db: opening.fork_thread(db, self._checkpoints, fork), None)
 
     async def recent_fork(self, owner: AccountId, forked_from: ForkedFrom, since: datetime) -> Thread | None:
         return await self._db.read(lambda db: opening.recent_fork(db, owner, forked_from, since))
 
     async def clear_thread(self, thread_id: ThreadId, audit: AuditEntry) -> FollowUp:
-        return await self._db.write(lambda db: removal.clear_thread(db, thread_id, audit))
+        return await self._db.write(lambda db: removal.clear_thread(db, thread_id, audit), quick=False)
 
     async def delete_thread(self, thread_id: ThreadId, audit: AuditEntry) -> FollowUp:
-        return await self._keeping(thread_id, lambda db: removal.delete_thread(db, self._checkpoints, thread_id, audit))
+        return await self._keeping(
+            thread_id, lambda db: removal.delete_thread(db, self._checkpoints, thread_id, audit), None
+        )
 
     async def follow_ups(self) -> Sequence[FollowUp]:
         return await self._db.read(records.follow_ups)
@@ -233,14 +236,14 @@ class SqliteThreadStore:
         await self._db.write(lambda db: records.drop_follow_up(db, follow_up_id))
 
     async def sweep(self, thread_id: ThreadId, steps: Collection[Position]) -> int:
-        return await self._keeping(thread_id, lambda db: removal.sweep(db, self._checkpoints, thread_id, steps))
+        return await self._keeping(thread_id, lambda db: removal.sweep(db, self._checkpoints, thread_id, steps), None)
 
     async def tombstones(self, ids: Collection[ThreadId] | None = None) -> Collection[ThreadId]:
         return await self._db.read(lambda db: records.tombstones(db, ids))
 
     async def merge_tombstones(self, ids: Collection[ThreadId]) -> None:
         for thread_id in ids:
-            await self._keeping(thread_id, functools.partial(self._bury, thread_id))
+            await self._keeping(thread_id, functools.partial(self._bury, thread_id), None)
 
     async def purge(self) -> bool:
         return await self._db.purge()
@@ -250,7 +253,7 @@ class SqliteThreadStore:
     async def transcript(
         self, thread_id: ThreadId, *, everything: bool = False
     ) -> Sequence[tuple[TranscriptRow, bool]]:
-        return await self._db.read(lambda db: transcript.transcript(db, thread_id, everything=everything))
+        return await self._db.read(lambda db: transcript.transcript(db, thread_id, everything=everything), quick=False)
 
     async def turn_rows(self, thread_id: ThreadId, turn_no: int) -> Sequence[TranscriptRow]:
         return await self._db.read(lambda db: transcript.turn_rows(db, thread_id, turn_no))
@@ -265,7 +268,7 @@ class SqliteThreadStore:
         return await self._db.read(lambda db: transcript.facts(db, thread_id))
 
     async def forget_facts(self, thread_id: ThreadId, fact_id: FactId | None, audit: AuditEntry) -> FollowUp | None:
-        return await self._db.write(lambda db: removal.forget_facts(db, thread_id, fact_id, audit))
+        return await self._db.write(lambda db: removal.forget_facts(db, thread_id, fact_id, audit), quick=False)
 
     # gates
 
@@ -273,7 +276,9 @@ class SqliteThreadStore:
         self, thread_id: ThreadId, turn_no: int, opened: Sequence[Gate], content: Encoded | None
     ) -> None:
         await self._keeping(
-            thread_id, lambda db: gates.open_gates(db, self._checkpoints, thread_id, turn_no, opened, content)
+            thread_id,
+            lambda db: gates.open_gates(db, self._checkpoints, thread_id, turn_no, opened, content),
+            content or EMPTY,
         )
 
     async def gate_content(self, thread_id: ThreadId, turn_no: int) -> State | None:
@@ -288,124 +293,6 @@ class SqliteThreadStore:
 
     async def decide_gate(self, gate_id: GateId, status: GateStatus, by: AccountId | None, at: datetime) -> bool:
         return await self._db.write(lambda db: gates.decide_gate(db, gate_id, status, by, at))
-
-    # people and places
-
-    async def create_account(self, account_id: AccountId, name: str, at: datetime, *, admin: bool = False) -> Account:
-        return await self._db.write(lambda db: people.create_account(db, account_id, name, at, admin=admin))
-
-    async def find_account(self, account_id: AccountId) -> Account | None:
-        return await self._db.read(lambda db: people.find_account(db, account_id))
-
-    async def account_named(self, name: str) -> Account | None:
-        return await self._db.read(lambda db: people.find_account_named(db, name))
-
-    async def accounts(self) -> Sequence[Account]:
-        return await self._db.read(people.accounts)
-
-    async def set_admin(self, account_id: AccountId, admin: bool) -> None:
-        await self._db.write(lambda db: people.set_admin(db, account_id, admin))
-
-    async def merge_accounts(self, kept: AccountId, gone: AccountId) -> None:
-        await self._db.write(lambda db: people.merge_accounts(db, kept, gone))
-
-    async def find_identity(self, surface: Surface, user_key: str) -> Identity | None:
-        return await self._db.read(lambda db: people.find_identity(db, surface, user_key))
-
-    async def identities(self, account_id: AccountId | None) -> Sequence[Identity]:
-        return await self._db.read(lambda db: people.identities(db, account_id))
-
-    async def add_identity(self, identity: Identity) -> None:
-        await self._db.write(lambda db: people.add_identity(db, identity))
-
-    async def bind(self, surface: Surface, place: str, thread_id: ThreadId) -> None:
-        await self._db.write(lambda db: posting.bind(db, surface, place, thread_id))
-
-    async def bound(self, surface: Surface, place: str) -> ThreadId | None:
-        return await self._db.read(lambda db: posting.bound(db, surface, place))
-
-    async def places(self, thread_id: ThreadId) -> Sequence[tuple[Surface, str]]:
-        return await self._db.read(lambda db: posting.places(db, thread_id))
-
-    async def move_place(self, surface: Surface, old: str, new: str) -> None:
-        await self._db.write(lambda db: posting.move_place(db, surface, old, new))
-
-    async def add_post(self, post: Post) -> None:
-        await self._db.write(lambda db: posting.add_post(db, post))
-
-    async def find_post(self, surface: Surface, place: str, message: str) -> Post | None:
-        return await self._db.read(lambda db: posting.find_post(db, surface, place, message))
-
-    async def posts(self, thread_id: ThreadId, surface: Surface, place: str) -> Sequence[Post]:
-        return await self._db.read(lambda db: posting.posts(db, thread_id, surface, place))
-
-    async def drop_posts(self, surface: Surface, place: str, messages: Collection[str]) -> None:
-        await self._db.write(lambda db: posting.drop_posts(db, surface, place, messages))
-
-    # secrets
-
-    async def add_secret(self, secret: Secret) -> None:
-        await self._db.write(lambda db: people.add_secret(db, secret))
-
-    async def find_secret(self, digest: str) -> Secret | None:
-        return await self._db.read(lambda db: people.find_secret(db, digest))
-
-    async def use_secret(self, digest: str, at: datetime) -> bool:
-        return await self._db.write(lambda db: people.use_secret(db, digest, at))
-
-    async def drop_secret(self, digest: str) -> bool:
-        return await self._db.write(lambda db: people.drop_secret(db, digest))
-
-    async def secrets(self, account: AccountId | None = None) -> Sequence[Secret]:
-        return await self._db.read(lambda db: people.secrets(db, account))
-
-    # claims, audit, settings
-
-    async def claim(self, surface: Surface, key: str, payload: Mapping[str, Any], at: datetime) -> bool:
-        return await self._db.write(lambda db: records.claim(db, surface, key, payload, at))
-
-    async def start_claim(self, surface: Surface, key: str) -> bool:
-        return await self._db.write(lambda db: records.start_claim(db, surface, key))
-
-    async def unstarted_claims(self) -> Sequence[Claim]:
-        return await self._db.read(records.unstarted_claims)
-
-    async def drop_stale(self, before: datetime) -> int:
-        return await self._db.write(lambda db: records.drop_stale(db, before))
-
-    async def audit(self, entry: AuditEntry) -> None:
-        await self._db.write(lambda db: records.add_audit(db, entry))
-
-    async def audit_trail(
-        self,
-        *,
-        thread_id: ThreadId | None = None,
-        wanted: AuditFilter = AuditFilter(),
-        before: int | None = None,
-        limit: int = 100,
-    ) -> Sequence[AuditEntry]:
-        return await self._db.read(lambda db: records.audit_trail(db, thread_id, wanted, before, limit))
-
-    async def audit_count(self, wanted: AuditFilter) -> int:
-        return await self._db.read(lambda db: records.audit_count(db, wanted))
-
-    async def settings(self) -> Mapping[str, Any]:
-        return await self._db.read(records.settings)
-
-    async def set_settings(self, changes: Mapping[str, Any], audit: AuditEntry) -> None:
-        await self._db.write(lambda db: records.set_settings(db, changes, audit))
-
-    async def note(self, key: str) -> str | None:
-        return await self._db.read(lambda db: records.note(db, key))
-
-    async def set_note(self, key: str, value: str) -> None:
-        await self._db.write(lambda db: records.set_note(db, key, value))
-
-    async def idempotent(self, thread_id: ThreadId, key: str) -> Mapping[str, Any] | None:
-        return await self._db.read(lambda db: records.idempotent(db, thread_id, key))
-
-    async def set_idempotent(self, thread_id: ThreadId, key: str, answer: Mapping[str, Any], at: datetime) -> None:
-        await self._db.write(lambda db: records.set_idempotent(db, thread_id, key, answer, at))
 
 
 async def _decoded(bundle: Bundle) -> State:

@@ -220,8 +220,8 @@ def gate_of(row: Iterable[Any]) -> Gate:
 
 
 def account_of(row: Iterable[Any]) -> Account:
-    id_, name, admin, created_at = row
-    return Account(id=id_, name=name, admin=bool(admin), created_at=when(created_at))
+    id_, name, granted, named, created_at = row
+    return Account(id=id_, name=name, admin=bool(granted or named), created_at=when(created_at), named=bool(named))
 
 
 def identity_of(row: Iterable[Any]) -> Identity:

@@ -37,8 +37,8 @@ def add(
 
 def find(db: sqlite3.Connection) -> list[Waiting]:
     found = db.execute(
-        "SELECT w.id, w.thread, w.account, w.surface, a.admin, w.name, w.identity, w.text, w.origin, w.files "
-        "FROM waiting w JOIN account a ON a.id = w.account ORDER BY w.id"
+        "SELECT w.id, w.thread, w.account, w.surface, a.admin OR a.named, w.name, w.identity, w.text, w.origin, "
+        "w.files FROM waiting w JOIN account a ON a.id = w.account ORDER BY w.id"
     )
     return [
         Waiting(

@@ -24,7 +24,11 @@ LOOK_SECONDS = 60.0
 
 
 class Approvals:
-    """The gates of one turn. `denied` is told of each call that was denied."""
+    """The gates of one turn. `denied` is told of each call that was denied.
+
+    `opening` stores the gates that are asked for now. `survives`: the store has gates from which the turn could go
+    on after a restart.
+    """
 
     def __init__(
         self, parts: Parts, turn: Turn, progress: Progress, voice: Voice, denied: Callable[[str, Any], None]
@@ -36,19 +40,10 @@ class Approvals:
         self._denied = denied
         self._asked: list[Mapping[str, Any]] = []
         self._content: Encoded | None = None
-        self._resumable = False
         self._waiting: dict[GateId, Gate] = {}
         self._woken = asyncio.Event()
-
-    @property
-    def waits(self) -> bool:
-        """Whether the turn waits for people now."""
-        return bool(self._waiting)
-
-    @property
-    def survives(self) -> bool:
-        """Whether the turn could go on from here after a restart."""
-        return self.waits and self._resumable
+        self.opening: asyncio.Task[None] | None = None
+        self.survives = False
 
     def ask(self, event: Mapping[str, Any]) -> None:
         """The agent will wait for this one."""
@@ -61,16 +56,13 @@ class Approvals:
         if not asked:
             return {}
         gates = [self._gate(a) for a in asked]
-        await self._parts.threads.open_gates(self._turn.thread_id, self._turn.turn_no, gates, self._content)
-        self._resumable = self._content is not None and isinstance(self._parts.agent, Resumable)
-        self._wait_for(gates)
-        for gate in gates:
-            self._voice.tell("approval", gate=shapes.gate_json(gate))
+        self.opening = asyncio.create_task(self._open(gates))
+        await asyncio.shield(self.opening)
         return await self._answered([g.id for g in gates])
 
     def rejoin(self, gates: Sequence[Gate]) -> None:
         """After a restart: wait on for those of `gates` that nobody answered."""
-        self._resumable = True
+        self.survives = True
         self._wait_for([g for g in gates if g.status is GateStatus.WAITING])
 
     async def rejoined(self, gates: Sequence[Gate]) -> Mapping[str, bool]:
@@ -87,6 +79,14 @@ class Approvals:
     def look(self) -> None:
         """Look at the store and the clock now."""
         self._woken.set()
+
+    async def _open(self, gates: Sequence[Gate]) -> None:
+        """Once begun, this is done whole, even if the turn is stopped or left meanwhile."""
+        await self._parts.threads.open_gates(self._turn.thread_id, self._turn.turn_no, gates, self._content)
+        self.survives = self._content is not None and isinstance(self._parts.agent, Resumable)
+        self._wait_for(gates)
+        for gate in gates:
+            self._voice.tell("approval", gate=shapes.gate_json(gate))
 
     def _gate(self, asked: Mapping[str, Any]) -> Gate:
         now = self._parts.clock()
@@ -139,6 +139,7 @@ class Approvals:
 
     async def _take(self, gates: Sequence[Gate]) -> Mapping[str, bool]:
         """From here on the turn runs: what was approved is done once, even if a restart comes."""
+        self.survives = False
         await self._parts.threads.set_turn_status(self._turn.thread_id, self._turn.turn_no, TurnStatus.RUNNING)
         self._waiting = {}
         self._show()

@@ -97,11 +97,11 @@ class RunningTurn:
 
     def __init__(self, parts: Parts, begun: Begun, progress: Progress, voice: Voice) -> None:
         self.turn = begun.turn
+        self.voice = voice
         self.progress = progress
         self.ended = asyncio.Event()
         self._parts = parts
         self._begun = begun
-        self._voice = voice
         resumed = begun.resumed
         self._saver = Saver(
             parts, begun.turn, epoch=begun.before.thread.epoch, iteration=resumed.iteration if resumed else 0
@@ -123,6 +123,7 @@ class RunningTurn:
         self._given_up = asyncio.Event()
         self._done: _Done | None = None
         self._stopping: TurnStatus | None = None
+        self._leaving = False
         self._left = False
         self._written: Turn | None = None
         self._remarks: tuple[str, ...] = ()
@@ -133,6 +134,7 @@ class RunningTurn:
         """Run the turn to its end. Whatever happens in it, it ends."""
         try:
             await self._work()
+            self._left = self._leaving and self.approvals.survives
             if self._left:
                 self.progress.finish(self._result_left())
             else:
@@ -143,7 +145,7 @@ class RunningTurn:
             self.progress.finish(failed)
             if not self._left:
                 ended = self._written or replace(self.turn, status=TurnStatus(failed.status))
-                self._voice.tell_ended(ended, self._remarks)
+                self.voice.tell_ended(ended, self._remarks)
 
     async def stop(self, status: TurnStatus = TurnStatus.STOPPED, *, grace: float | None = None) -> None:
         """Stop the turn and wait until it has ended; its last finished step is where the thread stands."""
@@ -152,7 +154,7 @@ class RunningTurn:
 
     async def leave(self, grace: float) -> None:
         """The program ends: a turn that waits at gates stays as it is, another is interrupted."""
-        self._left = self.approvals.survives
+        self._leaving = self._stopping is None
         await self.stop(TurnStatus.INTERRUPTED, grace=grace)
 
     def _cancel(self, status: TurnStatus, grace: float) -> None:
@@ -177,9 +179,10 @@ class RunningTurn:
             _log.warning("agent does not stop", thread=self.turn.thread_id, operation="stop")
             self._parts.tasks.keep(self._agent)
             self._agent.add_done_callback(_hear_of)
-        if self._saving is not None:
-            await asyncio.wait({self._saving})
-            _hear_of(self._saving)
+        for begun in (self._saving, self.approvals.opening):
+            if begun is not None:
+                await asyncio.wait({begun})
+                _hear_of(begun)
 
     async def _drive(self) -> None:
         async with _closing(await self._open()) as events:
@@ -207,7 +210,7 @@ class RunningTurn:
     async def _take(self, event: Mapping[str, Any]) -> None:
         match event["type"]:
             case "delta":
-                self._voice.tell("delta", text=well_formed(event["text"]))
+                self.voice.tell("delta", text=well_formed(event["text"]))
             case "step":
                 await self._save(self._saver.finish_step(event))
             case "gate":
@@ -322,9 +325,9 @@ class RunningTurn:
 
     async def _announce(self, ending: _Ending) -> None:
         for row in await self._closing_rows():
-            self._voice.tell("message", message=shapes.message_json(row))
-        self._voice.tell("turn_finished", turn_index=self.turn.turn_index, status=ending.status.value)
-        self._voice.tell_threads()
+            self.voice.tell("message", message=shapes.message_json(row))
+        self.voice.tell("turn_finished", turn_index=self.turn.turn_index, status=ending.status.value)
+        self.voice.tell_threads()
 
     async def _closing_rows(self) -> Sequence[TranscriptRow]:
         rows = await self._parts.threads.turn_rows(self.turn.thread_id, self.turn.turn_no)

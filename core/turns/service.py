@@ -22,7 +22,18 @@ from turnback.core.agents.protocol import Agent
 from turnback.core.errors import InvalidRequest, NotFound, Refusal, StoreUnavailable
 from turnback.core.events import Events
 from turnback.core.locks import ThreadLocks
-from turnback.core.models import UNTITLED, Actor, Gate, GateId, GateStatus, Surface, Thread, ThreadId, Turn, TurnStatus
+from turnback.core.models import (
+    UNTITLED,
+    AccountId,
+    Actor,
+    Gate,
+    GateId,
+    GateStatus,
+    Thread,
+    ThreadId,
+    Turn,
+    TurnStatus,
+)
 from turnback.core.policy import Right, TimeTravel
 from turnback.core.tasks import Tasks
 from turnback.core.text import one_line, well_formed
@@ -148,7 +159,6 @@ class Turns:
         """
         if not text.strip() and not files:
             raise InvalidRequest("A message needs some text.")
-        await self._admit(actor, ThreadId(thread_id))
         thread = await self._rights(actor, thread_id, Right.WRITE)
         message = _Message(actor, well_formed(text), origin, tuple(map(well_formed, files)))
         return await self._tasks.surely(self._accept(thread.id, message))
@@ -169,6 +179,12 @@ class Turns:
         """Whether a turn runs or waits at a gate."""
         lane = self._lanes.get(ThreadId(thread_id))
         return lane is not None and not lane.current.ended.is_set()
+
+    def turn_away(self, thread_id: ThreadId, account: AccountId) -> None:
+        """Somebody may not read a thread any more: they are not told of what is under way there, either."""
+        lane = self._lanes.get(thread_id)
+        if lane is not None:
+            lane.current.voice.readers -= {account}
 
     def return_waiting(self, thread_id: ThreadId) -> int:
         """Give messages that the store keeps no more back to their senders; answers how many."""
@@ -251,14 +267,6 @@ class Turns:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
-
-    async def _admit(self, actor: Actor, thread_id: ThreadId) -> None:
-        """Who is let through to a group's thread by its platform, and writes there, takes part in it."""
-        if actor.identity is None or actor.surface in (Surface.WEB, Surface.API, Surface.TERMINAL):
-            return
-        thread = await self._threads.find_thread(thread_id)
-        if thread is not None and thread.group:
-            await self._threads.add_participant(thread_id, actor.account)
 
     async def _accept(self, thread_id: ThreadId, message: _Message) -> Sent:
         async with self._locks.hold(thread_id):

@@ -147,9 +147,9 @@ class Parts:
         return Voice(self.events, thread.id, frozenset({thread.owner, *present}))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Voice:
-    """Tells everybody who may see a thread what happens in it."""
+    """Tells everybody who may see a thread what happens in it. `readers` change when somebody may no more."""
 
     events: Events
     thread_id: ThreadId

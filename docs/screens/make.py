@@ -16,7 +16,15 @@ import httpx2
 from playwright.sync_api import Browser, sync_playwright
 
 HERE = Path(__file__).parent
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 TURNS = (
@@ -62,6 +70,9 @@ def take(browser: Browser, link: str, thread: str, step: str) -> None:
             "compare": f"/replay/compare?thread={thread}&a={step}",
             "settings": "/settings",
             "audit": "/audit",
+            "accounts": "/settings/accounts",
+            "tokens": "/settings/tokens",
+            "you": "/you",
         }
         for each, path in pages.items():
             if name == "light" or each in ("chat", "replay"):

@@ -125,7 +125,7 @@ async def test_parallel_captures_of_one_thread_are_all_saved(store: StepStore) -
 async def test_a_capture_that_fails_among_others_fails_alone(store: StepStore) -> None:
     first = await save(store)
     results = await asyncio.gather(
-        save(store, thread_id=OTHER), save(store, id=first.id), save(store, thread_id=OTHER), return_exceptions=True
+        save(store, thread_id=OTHER), save(store, epoch=2**70), save(store, thread_id=OTHER), return_exceptions=True
     )
     assert [isinstance(result, Exception) for result in results] == [False, True, False]
     assert len(await store.rows(OTHER)) == 2

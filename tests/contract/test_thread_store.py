@@ -64,13 +64,28 @@ async def test_find_thread_that_is_not_there_answers_none(threads: ThreadStore) 
 async def test_list_threads_gives_own_and_shared_newest_first(threads: ThreadStore) -> None:
     for number, owner in enumerate([ANN, BOB, ANN, BOB]):
         await threads.create_thread(ThreadId(str(number)), "t", Surface.WEB, owner, later(number))
-    await threads.add_participant(ThreadId("1"), ANN)
-    await threads.add_participant(ThreadId("1"), ANN)
+    await threads.add_participant(ThreadId("1"), ANN, Surface.TELEGRAM, "-1")
+    await threads.add_participant(ThreadId("1"), ANN, Surface.TELEGRAM, "-1")
     await threads.begin_turn(ThreadId("0"), new_turn("hello", at=later(100)))
     assert [t.id for t in await threads.list_threads(ANN)] == ["0", "2", "1"]
     assert [t.id for t in await threads.list_threads(None)] == ["0", "3", "2", "1"]
     assert [t.id for t in await threads.list_threads(None, limit=1)] == ["0"]
     assert set(await threads.participants(ThreadId("1"))) == {ANN}
+
+
+async def test_match_threads_finds_ones_own_by_the_beginning_of_their_ids(threads: ThreadStore) -> None:
+    for thread_id, owner in (("ab12", ANN), ("ab13", BOB), ("ab14", BOB), ("ac00", ANN), ("ab", ANN)):
+        await threads.create_thread(ThreadId(thread_id), "t", Surface.WEB, owner, NOW)
+    await threads.add_participant(ThreadId("ab13"), ANN, Surface.TELEGRAM, "-1")
+
+    async def found(beginning: str, limit: int = 9) -> list[str]:
+        return [thread.id for thread in await threads.match_threads(ANN, beginning, limit)]
+
+    assert await found("ab1") == ["ab12", "ab13"]
+    assert await found("ab1", limit=1) == ["ab12"]
+    assert await found("ab") == ["ab", "ab12", "ab13"]
+    assert await found("ab12") == ["ab12"]
+    assert [await found(nothing) for nothing in ("ab14", "a%", "ab_2", "b", "ab1\ud800")] == [[], [], [], [], []]
 
 
 async def test_rename_thread_keeps_all_but_title_and_time(talk: Talk) -> None:

@@ -1,4 +1,4 @@
-"""What every thread store does with the places of platforms: bindings, and what our messages there show."""
+"""What every thread store does with the places of platforms: bindings, who takes part, what our messages show."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
-from support.threads import ANN, FORK, NOW, TRIP, Talk, entry
+from support.threads import ANN, BOB, FORK, NOW, TRIP, Talk, entry
 
-from turnback.core.models import Action, Position, Post, Surface
+from turnback.core.models import AccountId, Action, Position, Post, Surface
 from turnback.core.threads.store import ThreadStore
 
 Reopen = Callable[[], Awaitable[ThreadStore]]
@@ -108,3 +108,83 @@ async def test_move_place_forgets_messages_whose_ids_mean_others_in_the_new_plac
     await talk.store.add_post(replace(POST, place="chat:-100", message="11"))
     await talk.store.move_place(Surface.TELEGRAM, "chat:1", "chat:-100")
     assert (await found(talk.store), await found(talk.store, "chat:-100")) == ([], ["11"])
+
+
+async def test_move_place_is_known_after_a_restart(reopen_threads: Reopen) -> None:
+    store = await reopen_threads()
+    await store.move_place(Surface.TELEGRAM, "chat:1", "chat:-100")
+    await store.move_place(Surface.TELEGRAM, "chat:-100", "chat:-200")
+    store = await reopen_threads()
+    assert await store.moved_places(Surface.TELEGRAM) == {"chat:1": "chat:-200", "chat:-100": "chat:-200"}
+    assert await store.moved_places(Surface.SLACK) == {}
+
+
+# who takes part
+
+
+async def take_part(talk: Talk, *people: tuple[AccountId, str]) -> None:
+    for account, place in people:
+        await talk.store.add_participant(talk.id, account, Surface.TELEGRAM, place)
+
+
+async def test_who_leaves_a_place_takes_part_no_more(talk: Talk) -> None:
+    await take_part(talk, (ANN, "-100"), (BOB, "-100"))
+    gone = await talk.store.drop_participants(Surface.TELEGRAM, "-100", BOB)
+    assert set(gone) == {(TRIP, BOB)}
+    assert set(await talk.store.participants(TRIP)) == {ANN}
+    assert list(await talk.store.list_threads(BOB)) == []
+    assert not await talk.store.drop_participants(Surface.TELEGRAM, "-100", BOB)
+
+
+async def test_who_leaves_a_place_leaves_the_places_in_it(talk: Talk) -> None:
+    await take_part(talk, (BOB, "-100/7"))
+    assert set(await talk.store.drop_participants(Surface.TELEGRAM, "-100", BOB)) == {(TRIP, BOB)}
+
+
+@pytest.mark.parametrize("other", ["-1001", "-1000/7", "-100:7", "-10", "100"])
+async def test_who_leaves_a_place_stays_in_others(talk: Talk, other: str) -> None:
+    await take_part(talk, (BOB, "-100"), (BOB, other))
+    assert not await talk.store.drop_participants(Surface.TELEGRAM, "-100", BOB)
+    assert set(await talk.store.participants(TRIP)) == {BOB}
+
+
+async def test_who_leaves_a_place_stays_in_one_of_the_same_key_elsewhere(talk: Talk) -> None:
+    await talk.store.add_participant(TRIP, BOB, Surface.SLACK, "-100")
+    assert not await talk.store.drop_participants(Surface.TELEGRAM, "-100", BOB)
+    assert set(await talk.store.participants(TRIP)) == {BOB}
+
+
+async def test_everybody_leaves_a_place_that_we_are_put_out_of(talk: Talk) -> None:
+    await take_part(talk, (ANN, "-100"), (BOB, "-100/7"), (BOB, "-200"))
+    assert set(await talk.store.drop_participants(Surface.TELEGRAM, "-100", None)) == {(TRIP, ANN)}
+    assert set(await talk.store.participants(TRIP)) == {BOB}
+
+
+async def test_private_place_of_who_left_talks_into_the_thread_no_more(talk: Talk) -> None:
+    await Talk(talk.store, FORK).start()
+    await take_part(talk, (BOB, "-100"))
+    for place, thread, whose in (("-100", TRIP, None), ("2", TRIP, BOB), ("1", TRIP, ANN), ("3", FORK, BOB)):
+        await talk.store.bind(Surface.TELEGRAM, place, thread, whose)
+    await talk.store.drop_participants(Surface.TELEGRAM, "-100", BOB)
+    assert [await talk.store.bound(Surface.TELEGRAM, place) for place in ("-100", "2", "1", "3")] == [
+        TRIP,
+        None,
+        TRIP,
+        FORK,
+    ]
+
+
+async def test_private_place_of_a_merged_account_is_the_kept_ones(talk: Talk) -> None:
+    for account in (ANN, BOB):
+        await talk.store.create_account(account, account, NOW)
+    await take_part(talk, (ANN, "-100"), (BOB, "-100"))
+    await talk.store.bind(Surface.TELEGRAM, "2", TRIP, BOB)
+    await talk.store.merge_accounts(ANN, BOB)
+    assert set(await talk.store.drop_participants(Surface.TELEGRAM, "-100", ANN)) == {(TRIP, ANN)}
+    assert await talk.store.bound(Surface.TELEGRAM, "2") is None
+
+
+async def test_move_place_takes_those_along_who_take_part(talk: Talk) -> None:
+    await take_part(talk, (BOB, "-1"))
+    await talk.store.move_place(Surface.TELEGRAM, "-1", "-100")
+    assert set(await talk.store.drop_participants(Surface.TELEGRAM, "-100", BOB)) == {(TRIP, BOB)}

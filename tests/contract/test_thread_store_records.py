@@ -199,6 +199,25 @@ async def test_claim_that_never_started_is_there_after_a_restart(reopen_threads:
     assert not await threads.claim(Surface.TELEGRAM, "2", {}, NOW)
 
 
+async def test_last_claims_name_the_places_heard_last_first(reopen_threads: Reopen) -> None:
+    threads = await reopen_threads()
+    await threads.claim(Surface.DISCORD, "1", {}, NOW, place="a")
+    await threads.claim(Surface.DISCORD, "2", {}, later(1), place="b")
+    await threads.claim(Surface.DISCORD, "3", {}, later(2), place="a")
+    await threads.claim(Surface.DISCORD, "4", {}, later(3))
+    await threads.claim(Surface.SLACK, "5", {}, later(4), place="c")
+    assert not await threads.claim(Surface.DISCORD, "2", {}, later(5), place="b")
+    threads = await reopen_threads()
+    assert list(await threads.last_claims(Surface.DISCORD, 9)) == [("a", "3"), ("b", "2")]
+    assert list(await threads.last_claims(Surface.DISCORD, 1)) == [("a", "3")]
+
+
+async def test_last_claims_outlive_their_claims(threads: ThreadStore) -> None:
+    await threads.claim(Surface.DISCORD, "1", {}, NOW, place="a")
+    await threads.drop_stale(later(9))
+    assert list(await threads.last_claims(Surface.DISCORD, 9)) == [("a", "1")]
+
+
 async def test_drop_stale_forgets_old_claims_answers_and_expired_secrets(talk: Talk) -> None:
     threads = talk.store
     for number in range(3):

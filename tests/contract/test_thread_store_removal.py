@@ -180,7 +180,7 @@ async def test_forget_all_facts_deletes_set_aside_ones_too(talk: Talk) -> None:
 async def test_delete_thread_leaves_a_tombstone_a_duty_and_its_audit(talk: Talk) -> None:
     await _branched(talk)
     await talk.store.bind(Surface.WEB, "here", TRIP)
-    await talk.store.add_participant(TRIP, ANN)
+    await talk.store.add_participant(TRIP, ANN, Surface.TELEGRAM, "-1")
     await talk.store.clear_thread(TRIP, entry(Action.CLEAR))
     duty = await talk.store.delete_thread(TRIP, entry(Action.DELETE))
     assert (duty.kind, duty.thread_id) == ("delete", TRIP)
@@ -224,7 +224,7 @@ async def test_delete_thread_while_a_turn_runs_makes_its_writes_stale(talk: Talk
         await talk.end(turn)
     with pytest.raises(Stale):
         await talk.store.add_fact(TRIP, FactId("f"), "x", NOW)
-    await talk.store.add_participant(TRIP, ANN)
+    await talk.store.add_participant(TRIP, ANN, Surface.TELEGRAM, "-1")
     await talk.store.set_idempotent(TRIP, "k", {}, NOW)
     with pytest.raises(NotFound):
         await talk.store.bind(Surface.WEB, "here", TRIP)

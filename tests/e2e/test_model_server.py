@@ -12,7 +12,7 @@ import pytest
 from platforms.openai_server import Answer, ModelServer, model_server
 from support.listening import Surroundings, Told, listen, until_gate
 
-from turnback.core.agents import builtin
+from turnback.core.agents import models
 from turnback.core.agents.builtin import PydanticAgent
 from turnback.core.agents.failures import AgentFailed
 from turnback.core.agents.options import AgentOptions, PermissionMode
@@ -46,7 +46,7 @@ async def make(server: ModelServer) -> AsyncIterator[Make]:
 
     def make(**options: Any) -> PydanticAgent:
         settings: dict[str, Any] = {"model": "tiny:1b", "base_url": server.base_url, "api_key": "sk-secret"}
-        made.append(builtin.build(AgentOptions(**{**settings, **options})))
+        made.append(models.build(AgentOptions(**{**settings, **options})))
         return made[-1]
 
     yield make

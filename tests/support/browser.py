@@ -41,6 +41,9 @@ FLAGS = [
 SECONDS = 15
 """How long a page may take for what should be there at once, on a busy machine."""
 
+READY = "html:not(:has(#app)), html.listening:not(:has([data-module]:not([data-started=yes])))"
+"""The door has no scripts; every other page hears of events, and has begun all of its own."""
+
 expect.set_options(timeout=SECONDS * 1000)
 
 
@@ -90,26 +93,52 @@ async def lodge(
     furnish: Callable[[Turnback], SettingsPort] | None = None,
     platforms: Platforms = lambda: (),
     clock: Callable[[], datetime] = utc_now,
+    port: int = 0,
 ) -> AsyncIterator[Lodge]:
     """A house with a server on loopback, on a free port; `furnish` makes other settings than the usual."""
-    agent, usual, site = Patient(), Settings(), Site()
-    async with open_service(path, agent=agent, policy=policy or TimeTravel(), maintain=False, clock=clock) as service:
-        commands = answer_command(service, Dispatch(service, links=site))
-        settings = furnish(service) if furnish else usual
-        app = create_app(service, settings=settings, commands=commands, site=site, platforms=platforms, clock=clock)
-        stop, listening = asyncio.Event(), asyncio.Event()
-
-        def on_listening(_host: str, _port: int) -> None:
-            listening.set()
-
-        server = asyncio.create_task(serve(app, host="127.0.0.1", port=0, on_listening=on_listening, stop=stop))
-        await listening.wait()
+    agent = Patient()
+    async with (
+        open_service(path, agent=agent, policy=policy or TimeTravel(), maintain=False, clock=clock) as service,
+        served(service, furnish=furnish, platforms=platforms, clock=clock, port=port) as lodge,
+    ):
+        lodge.agent = agent
         try:
-            yield Lodge(service, agent, site.url, usual)
+            yield lodge
         finally:
             agent.let_go.set()
-            stop.set()
-            await server
+
+
+@asynccontextmanager
+async def served(
+    service: Turnback,
+    *,
+    furnish: Callable[[Turnback], SettingsPort] | None = None,
+    platforms: Platforms = lambda: (),
+    clock: Callable[[], datetime] = utc_now,
+    port: int = 0,
+) -> AsyncIterator[Lodge]:
+    """A service that exists, with the page before it."""
+    usual, site, stop = Settings(), Site(), asyncio.Event()
+    app = create_app(
+        service,
+        settings=furnish(service) if furnish else usual,
+        commands=answer_command(service, Dispatch(service, links=site)),
+        site=site,
+        platforms=platforms,
+        clock=clock,
+    )
+    listening = asyncio.Event()
+
+    def on_listening(_host: str, _port: int) -> None:
+        listening.set()
+
+    server = asyncio.create_task(serve(app, host="127.0.0.1", port=port, on_listening=on_listening, stop=stop))
+    await listening.wait()
+    try:
+        yield Lodge(service, Patient(), site.url, usual)
+    finally:
+        stop.set()
+        await server
 
 
 @dataclass
@@ -167,7 +196,24 @@ class Visitors:
         """A page in a browser of its own."""
         page = await (await self.context(who, size, **options)).new_page()
         await page.goto(path)
+        if options.get("java_script_enabled", True):
+            await ready(page)
         return page
+
+
+async def go(page: Page, path: str) -> Page:
+    """Open a page, and wait until it is ready."""
+    await page.goto(path)
+    await ready(page)
+    return page
+
+
+async def ready(page: Page) -> None:
+    """Wait until a page is ready for keys, clicks and events.
+
+    It is seen before its scripts have begun; what is done in between is done without them, or lost.
+    """
+    await page.locator(READY).wait_for(state="attached")
 
 
 async def violations(page: Page) -> list[Mapping[str, Any]]:

@@ -1,9 +1,10 @@
-"""Kill a service at every SQL statement of one operation, and look at what the next start finds.
+"""End a service at every SQL statement of one operation, and look at what the next start finds.
 
     python crash.py OPERATION [STRIDE]
 
 Prints JSON: how many stages there were, what was there before and after the operation, and for each
-stage (each STRIDE-th) that left something else, what it left. Every attempt is a forked process that ends by SIGKILL.
+stage (each STRIDE-th) that left something else, what it left. Every attempt is a forked process that ends by SIGKILL;
+of the operation `leave`, after it was told to end and did so in good order.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import signal
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, closing
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -28,7 +29,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import turnback.core.sqlite as database
 from support.world import ANN, Clock, Scripted
 from turnback.core import open_service
-from turnback.core.models import Surface, ThreadId
+from turnback.core.agents.protocol import Context
+from turnback.core.models import GateStatus, State, Surface, ThreadId
 from turnback.core.policy import TimeTravel
 from turnback.core.service import Turnback
 from turnback.core.state.codec import dumps
@@ -36,6 +38,23 @@ from turnback.core.state.codec import dumps
 THREAD = ThreadId("d" * 32)
 
 Operation = Callable[[Turnback], Awaitable[object]]
+
+
+class Asking(Scripted):
+    """Asks before it sends `mail`, and can go on from there after a restart."""
+
+    async def run(self, state: State, text: str, context: Context) -> AsyncIterator[Mapping[str, Any]]:
+        if text == "mail":
+            yield {"type": "gate", "tool": "mail", "args": {}, "id": "it", "state": state}
+            text = f"mail: {(await context.approvals())['it']}"
+        async for event in super().run(state, text, context):
+            yield event
+
+    async def resume(
+        self, state: State, approvals: Mapping[str, bool], context: Context
+    ) -> AsyncIterator[Mapping[str, Any]]:
+        async for event in super().run(state, f"mail: {approvals['it']}", context):
+            yield event
 
 
 async def first_step(service: Turnback) -> str:
@@ -57,6 +76,8 @@ async def fork(service: Turnback) -> None:
 
 OPERATIONS: dict[str, tuple[Operation, TimeTravel, Operation | None]] = {
     "turn": (lambda s: s.turns.ask(ANN, THREAD, "steps 2"), TimeTravel(), None),
+    "ask": (lambda s: s.turns.ask(ANN, THREAD, "mail"), TimeTravel(), None),
+    "leave": (lambda s: s.turns.ask(ANN, THREAD, "mail"), TimeTravel(), None),
     "restore": (restore, TimeTravel(), None),
     "discard": (restore, TimeTravel(on_restore="discard"), None),
     "undo": (lambda s: s.rewind.undo(ANN, THREAD), TimeTravel(), None),
@@ -74,7 +95,8 @@ def opened(folder: Path, policy: TimeTravel, ids: int) -> AbstractAsyncContextMa
     numbers = count(ids)
     return open_service(
         folder,
-        agent=Scripted(),
+        agent=Asking(),
+        approval_timeout=7 * 86400,
         policy=lambda: policy,
         clock=Clock(now=datetime(2026, 3, 1 + ids // 1000, tzinfo=UTC)),
         new_id=lambda: f"{next(numbers) * 0x9E3779B97F4A7C15 % 16**12:012x}".ljust(32, "e"),
@@ -96,11 +118,14 @@ async def look(folder: Path, policy: TimeTravel) -> dict[str, Any]:
     """Everything that people can see, after whatever a start repairs; and that the thread still works."""
     async with opened(folder, policy, 3000) as service:
         seen: dict[str, Any] = {}
-        for thread in await service.rewind.threads(ANN):
+        for known in await service.rewind.threads(ANN):
+            gates = await answered_gates(service, known.id)
+            thread = await service.rewind.thread(ANN, known.id)
             listing = await service.rewind.list_steps(ANN, thread.id, everything=True)
             state = await service.threads.checkpoint(thread.id, thread.head)
             seen["fork" if thread.forked_from else thread.id] = {
                 "running": thread.running_turn,
+                "gates": gates,
                 "state": None if state is None else dumps(state).decode(),
                 "transcript": [r.text for r, _ in await service.rewind.transcript(ANN, thread.id, everything=False)],
                 "aside": sum(a for _, a in await service.rewind.transcript(ANN, thread.id, everything=True)),
@@ -122,6 +147,17 @@ async def look(folder: Path, policy: TimeTravel) -> dict[str, Any]:
         return seen
 
 
+async def answered_gates(service: Turnback, thread_id: ThreadId) -> list[str]:
+    """How the gates of the newest turn stood; those that wait are approved."""
+    view = await service.threads.view(thread_id)
+    assert view is not None
+    gates = await service.threads.gates(thread_id, max(turn.turn_no for turn in view.turns)) if view.turns else ()
+    for gate in gates:
+        if gate.status is GateStatus.WAITING:
+            await service.turns.decided(ANN, thread_id, gate.id, True)
+    return [gate.status.value for gate in gates]
+
+
 def in_child(work: Callable[[], Coroutine[Any, Any, Any]], out: Path | None = None) -> int:
     """Run in a forked process; answers its exit code, or minus the signal that ended it."""
     pid = os.fork()
@@ -139,11 +175,12 @@ def in_child(work: Callable[[], Coroutine[Any, Any, Any]], out: Path | None = No
 
 
 class Killer:
-    """Ends this process by SIGKILL when the `stage`-th SQL statement since `armed` is about to run."""
+    """Strikes when the `stage`-th SQL statement since `armed` is about to run."""
 
-    def __init__(self, stage: int) -> None:
+    def __init__(self, stage: int, strike: Callable[[], object]) -> None:
         self.armed = False
         self._stage = stage
+        self._strike = strike
         self._seen = count(1)
         self._connect = database._connect
         database._connect = self._watched
@@ -155,22 +192,50 @@ class Killer:
 
     def _statement(self, _: str) -> None:
         if self.armed and next(self._seen) == self._stage:
-            os.kill(os.getpid(), signal.SIGKILL)
+            self._strike()
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def attempt(folder: Path, policy: TimeTravel, operation: Operation, stage: int = 0) -> None:
     """Do it, and die at a stage of it (0: do not)."""
-    killer = Killer(stage)
+    killer = Killer(stage, die)
     async with opened(folder, policy, 2000) as service:
         killer.armed = True
         await operation(service)
         killer.armed = False
 
 
+async def leave(folder: Path, policy: TimeTravel, operation: Operation, stage: int = 0) -> None:
+    """Do it, end in good order at a stage of it, and die then."""
+    told, loop = asyncio.Event(), asyncio.get_running_loop()
+    killer = Killer(stage, lambda: loop.call_soon_threadsafe(told.set))
+    async with opened(folder, policy, 2000) as service:
+        killer.armed = True
+        doing = asyncio.ensure_future(operation(service))
+        await asyncio.wait({doing, asyncio.create_task(told.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        killer.armed = False
+    if told.is_set():
+        die()
+
+
 def seen_after(folder: Path, policy: TimeTravel, out: Path) -> Any:
     """What the next start finds."""
     code = in_child(lambda: look(folder, policy), out)
     return json.loads(out.read_text()) if code == 0 else f"the next start failed ({code})"
+
+
+def data_in(folder: Path) -> str:
+    """The rows that are committed in the folder's databases, and what other files there are; read from a copy."""
+    with tempfile.TemporaryDirectory() as copy:
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        told = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if "-" not in path.name)
+        for path in sorted(Path(copy).glob("*.db")):
+            with closing(sqlite3.connect(path)) as connection:
+                told += connection.iterdump()
+    return "\n".join(told)
 
 
 def prepared_copy(prepared: Path, to: Path) -> Path:
@@ -180,6 +245,7 @@ def prepared_copy(prepared: Path, to: Path) -> Path:
 
 def main(name: str, stride: int) -> None:
     operation, policy, before = OPERATIONS[name]
+    ending = leave if name == "leave" else attempt
     root = Path(tempfile.mkdtemp())
     try:
         prepared, whole, out = root / "prepared", root / "whole", root / "out.json"
@@ -188,16 +254,20 @@ def main(name: str, stride: int) -> None:
         assert in_child(lambda: attempt(whole, policy, operation)) == 0, "the operation failed"
         after = seen_after(whole, policy, out)
         left: list[Any] = []
+        known: dict[str, Any] = {}
         unchanged = seen_after(prepared_copy(prepared, root / "unchanged"), policy, out)
         for stage in count(1, stride):
             folder = prepared_copy(prepared, root / f"stage{stage}")
-            code = in_child(lambda: attempt(folder, policy, operation, stage))  # noqa: B023 - it runs at once
+            code = in_child(lambda: ending(folder, policy, operation, stage))  # noqa: B023 - it runs at once
             if code == 0:
                 break
-            left.append([stage, seen_after(folder, policy, out)])
+            data = data_in(folder)
+            if data not in known:
+                known[data] = seen_after(folder, policy, out)
+            left.append([stage, known[data]])
             shutil.rmtree(folder)
         between = [entry for entry in left if entry[1] not in (unchanged, after)]
-        told = {"stages": len(left), "before": unchanged, "after": after, "between": between}
+        told = {"stages": len(left), "different": len(known), "before": unchanged, "after": after, "between": between}
         sys.stdout.write(json.dumps(told))
     finally:
         shutil.rmtree(root)

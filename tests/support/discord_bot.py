@@ -78,11 +78,13 @@ async def discord_bot(
     """Run one until the block ends. `options` are the adapter's. `connected`: wait until it is."""
     agent = agent or load_agent("demo", AgentOptions(shell=ShellMode.UNCONFINED))
     async with open_service(folder, agent=agent, access=access, policy=policy, maintain=False) as service:
-        presenter = Presenter(service)
+        presenter = Presenter(service, after_restore=lambda: after_restore)
         people = PlatformPeople(service, admins=lambda: admins, allow=lambda: allow)
         dispatch = Dispatch(service, policy=lambda: policy, links=Site(public_url=PAGE))
-        desk = Desk(service, dispatch, people=people, presenter=presenter, after_restore=lambda: after_restore)
-        adapter = DiscordAdapter(discord.token, service.threads, **{"pacer": Pacer(HASTY), **options})
+        desk = Desk(service, dispatch, people=people, presenter=presenter)
+        adapter = DiscordAdapter(
+            discord.token, service.threads, **{"pacer": Pacer(HASTY), "allow": lambda: allow, **options}
+        )
         async with _running(service, desk, presenter, adapter, connected=connected):
             yield Bot(service=service, desk=desk, presenter=presenter, adapter=adapter)
 

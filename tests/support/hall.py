@@ -46,7 +46,6 @@ class Hall:
             self.dispatch,
             people=PlatformPeople(self.service, admins=lambda: self.admins, allow=lambda: self.allow, clock=self.time),
             presenter=self.presenter,
-            after_restore=lambda: self.after_restore,
             clock=self.time,
         )
 
@@ -98,12 +97,13 @@ async def hall(folder: Path, screen: Screen | None = None, time: Time | None = N
     async with open_service(
         folder, agent=agent, policy=lambda: policy[0], access=lambda: access[0], maintain=False, clock=time
     ) as service:
-        presenter = Presenter(service, clock=time, sleep=time.sleep)
+        presenter = Presenter(service, after_restore=lambda: house.after_restore, clock=time, sleep=time.sleep)
         presenter.add(screen)
         running = asyncio.create_task(presenter.run())
         dispatch = Dispatch(service, policy=lambda: policy[0], clock=time)
+        house = Hall(service, agent, screen, presenter, dispatch, time, policy, access)
         try:
-            yield Hall(service, agent, screen, presenter, dispatch, time, policy, access)
+            yield house
         finally:
             running.cancel()
             with suppress(asyncio.CancelledError):

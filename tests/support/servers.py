@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx2
 
-START_SECONDS = 60
+START_SECONDS = 100
 END_SECONDS = 20
 
 PROGRAM = (sys.executable, "-m", "turnback.cli")

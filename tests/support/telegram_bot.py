@@ -77,10 +77,10 @@ async def telegram_bot(
     """Run one until the block ends. `options` are the adapter's."""
     agent = agent or load_agent("demo", AgentOptions(shell=ShellMode.UNCONFINED))
     async with open_service(folder, agent=agent, access=access, policy=policy, maintain=False) as service:
-        presenter = Presenter(service)
+        presenter = Presenter(service, after_restore=lambda: after_restore)
         people = PlatformPeople(service, admins=lambda: admins, allow=lambda: allow)
         dispatch = Dispatch(service, policy=lambda: policy, links=Site(public_url=PAGE))
-        desk = Desk(service, dispatch, people=people, presenter=presenter, after_restore=lambda: after_restore)
+        desk = Desk(service, dispatch, people=people, presenter=presenter)
         adapter = TelegramAdapter(
             telegram.token, service.threads, api_base_url=telegram.base_url, **{"pacer": Pacer(HASTY), **options}
         )

@@ -18,9 +18,25 @@ BOT = "Turnback"
 SECONDS = 20.0
 """How long an answer may take: tests share their machine."""
 
-_ID = re.compile(r"(?<!= )\b[0-9a-f]{8}\b")
+_ID = re.compile(r"(?<!= )\b([0-9a-f]{8})([0-9a-f]{24})?\b")
 _SIZE = re.compile(r"\b[0-9.]+ (?:B|KB|MB)\b")
 _QUOTED = 30
+
+
+@dataclass
+class SameIds:
+    """Gives ids of our own for those of a run, by the order in which they came up."""
+
+    _others: dict[str, str] = field(default_factory=dict)
+
+    def __call__(self, text: str) -> str:
+        def other(match: re.Match[str]) -> str:
+            if match[0] in self._others.values():
+                return match[0]
+            new = self._others.setdefault(match[1], hashlib.sha256(f"id {len(self._others)}".encode()).hexdigest()[:8])
+            return new + hashlib.sha256(new.encode()).hexdigest()[:24] if match[2] else new
+
+        return _ID.sub(other, text)
 
 
 @dataclass
@@ -31,7 +47,7 @@ class Transcript:
     lines: list[str] = field(default_factory=list)
     where: tuple[Chat, Topic | None] | None = None
     _fenced: bool = False
-    _ids: dict[str, str] = field(default_factory=dict)
+    _ids: SameIds = field(default_factory=SameIds)
 
     def text(self) -> str:
         """All of it, as Markdown."""
@@ -95,7 +111,7 @@ class Transcript:
     def note(self, text: str) -> None:
         """Something that happened."""
         self._fence(True)
-        self.lines += [*self._same_ids(text).splitlines(), ""]
+        self.lines += [*self._ids(text).splitlines(), ""]
 
     def _shown(self, message: Message, *, new: bool) -> str:
         who = f"{BOT}{self._replying(message.reply_to)}" if new else f"{BOT}, instead of that"
@@ -104,18 +120,8 @@ class Transcript:
     def _replying(self, to: Message | None) -> str:
         if to is None:
             return ""
-        first = self._same_ids(to.text.partition("\n")[0])
+        first = self._ids(to.text.partition("\n")[0])
         return f", in reply to “{first if len(first) <= _QUOTED else first[: _QUOTED - 1].rstrip() + '…'}”"
-
-    def _same_ids(self, text: str) -> str:
-        """With ids of our own, by the order in which they came up."""
-
-        def other(match: re.Match[str]) -> str:
-            if match[0] in self._ids.values():
-                return match[0]
-            return self._ids.setdefault(match[0], hashlib.sha256(f"id {len(self._ids)}".encode()).hexdigest()[:8])
-
-        return _ID.sub(other, text)
 
     def _fence(self, wanted: bool) -> None:
         if wanted and not self._fenced:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
-from enum import StrEnum
-from typing import TypeVar
 from urllib.parse import urlencode
 
+from pydantic import ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from turnback.core.errors import InvalidRequest
@@ -16,19 +14,14 @@ from turnback.core.models import AccountId, Action, AuditEntry, Outcome, Surface
 from turnback.core.threads.ledger import AuditFilter
 from turnback.web.pages.exporting import CSV_HEAD, csv_line, json_line
 from turnback.web.pages.frame import Page, PageAskedByAdmin, page_router
+from turnback.web.problems import describe
+from turnback.web.trail import Wanted
 
 router = page_router()
 
 PAGE = 50
 EXPORTED_AT_ONCE = 500
 """Lines that are read, and written, in one go."""
-
-LONGEST_WORDS = 200
-
-FILTERS = ("outcome", "action", "surface", "actor", "chat", "since", "until")
-"""What the page can filter by; `since` and `until` are days, both included."""
-
-E = TypeVar("E", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +46,7 @@ async def show(page: PageAskedByAdmin) -> Response:
         here="audit",
         lines=lines,
         total=await rewind.audit_count(page.actor, wanted),
-        given={name: given.get(name, "") for name in FILTERS},
+        given={name: given.get(name, "") for name in Wanted.model_fields},
         filtered=bool(given),
         query=urlencode(given),
         older=urlencode(older) if older else None,
@@ -107,39 +100,15 @@ async def _chunks(
 def _asked(page: Page) -> tuple[dict[str, str], AuditFilter, int | None]:
     """What a request asks for: the filters as given, what they mean, and the line to begin before."""
     query = page.request.query_params
-    given = {name: query[name].strip()[:LONGEST_WORDS] for name in FILTERS if query.get(name, "").strip()}
-    until = _day(given, "until")
-    wanted = AuditFilter(
-        actor=given.get("actor"),
-        chat=given.get("chat"),
-        surface=_one_of(Surface, given, "surface"),
-        action=_one_of(Action, given, "action"),
-        outcome=_one_of(Outcome, given, "outcome"),
-        since=_day(given, "since"),
-        until=until + timedelta(days=1) if until else None,
-    )
+    given = {name: words for name in Wanted.model_fields if (words := query.get(name, "").strip())}
+    try:
+        wanted = Wanted.model_validate(given)
+    except ValidationError as error:
+        raise InvalidRequest(describe(error.errors())) from None
     before = query.get("before", "")
     if before and not (before.isascii() and before.isdecimal() and len(before) <= 18):
         raise InvalidRequest("before: the number of a line.")
-    return given, wanted, int(before) if before else None
-
-
-def _one_of(kind: type[E], given: Mapping[str, str], name: str) -> E | None:
-    if name not in given:
-        return None
-    try:
-        return kind(given[name])
-    except ValueError:
-        raise InvalidRequest(f"{name}: one of {', '.join(kind)}.") from None
-
-
-def _day(given: Mapping[str, str], name: str) -> datetime | None:
-    if name not in given:
-        return None
-    try:
-        return datetime.combine(date.fromisoformat(given[name]), time(), UTC)
-    except ValueError:
-        raise InvalidRequest(f"{name}: a day, such as 2026-03-01.") from None
+    return given, wanted.as_filter(), int(before) if before else None
 
 
 async def _named(page: Page, entries: Sequence[AuditEntry]) -> list[Line]:

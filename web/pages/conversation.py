@@ -97,8 +97,8 @@ async def show(page: PageAsked, thread_id: str, since: int | None = None) -> Res
 
 @router.get("/chats/{thread_id}/log")
 async def log(page: PageAsked, thread_id: str, since: int | None = None) -> Response:
-    """The turns since one, as a fragment, with all that stands below them."""
-    return page.page("talk.html", chat=await _conversation(page, thread_id, since))
+    """The turns since one, as a fragment, with all that stands below them, and the head of the page."""
+    return page.page("talk.html", alone=True, chat=await _conversation(page, thread_id, since))
 
 
 @router.post("/chats/{thread_id}/say")

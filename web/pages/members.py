@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from turnback.core.directory import LONGEST_NAME, Known
 from turnback.core.errors import InvalidRequest
-from turnback.core.people import LOCAL
+from turnback.core.people import LOCAL, OPERATOR
 from turnback.web.pages.frame import Page, PageAskedByAdmin, page_router
 
 router = page_router()
@@ -16,8 +16,8 @@ LISTED = 200
 
 
 @router.get("/settings/accounts")
-async def accounts(page: PageAskedByAdmin, q: str = "") -> Response:
-    """Everybody, or those whose name or identity has `q` in it."""
+async def accounts(page: PageAskedByAdmin, q: str = "", done: str = "") -> Response:
+    """Everybody, or those whose name or identity has `q` in it; `done` is the account that was just changed."""
     everybody = await page.web.service.directory.everybody(page.actor)
     found = [known for known in everybody if q.casefold() in _text_of(known)]
     return page.page(
@@ -28,7 +28,19 @@ async def accounts(page: PageAskedByAdmin, q: str = "") -> Response:
         found=len(found),
         total=len(everybody),
         query=q[:LONGEST_NAME],
+        changed=next((known.account for known in everybody if known.account.id == done), None),
+        operator=OPERATOR,
     )
+
+
+@router.post("/settings/accounts/admin")
+async def set_admin(page: PageAskedByAdmin) -> Response:
+    """Make somebody an admin, or one no longer."""
+    form = await page.form()
+    account = await page.web.service.directory.set_admin(
+        page.actor, form.get("account", ""), form.get("admin") == "yes"
+    )
+    return page.redirect(f"/settings/accounts?done={account.id}")
 
 
 @router.get("/settings/tokens")

@@ -14,6 +14,7 @@ from turnback.web.answers import Answer
 from turnback.web.auth import SECURITY, AskingAdmin
 from turnback.web.openapi import problems
 from turnback.web.parts import Web
+from turnback.web.trail import Excerpt
 
 router = APIRouter(tags=["admin"], dependencies=SECURITY)
 
@@ -49,14 +50,9 @@ async def clean_up(_admin: AskingAdmin, web: Web, body: requests.CleanUp) -> Ans
 
 
 @router.get("/api/audit", response_model=schemas.AuditTrail, responses=problems(401, 403, 422))
-async def audit(
-    admin: AskingAdmin,
-    web: Web,
-    thread_id: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> Answer:
+async def audit(admin: AskingAdmin, web: Web, asked: Annotated[Excerpt, Query()]) -> Answer:
     """Who did what, newest first."""
-    trail = await web.service.rewind.audit_trail(admin, thread_id, limit)
+    trail = await web.service.rewind.audit_trail(admin, asked.thread_id, asked.limit, wanted=asked.as_filter())
     return Answer({"entries": [shapes.audit_json(entry) for entry in trail]})
 
 

@@ -2,14 +2,16 @@
 
 import { connect } from './live.js';
 
-const started = new WeakSet();
-
 /** Hand each element from `root` down that has a data-module to `start` of that module, once. */
-export function startModules(root = document.documentElement) {
+function startModules(root) {
   for (const element of [root, ...root.querySelectorAll('[data-module]')]) {
-    if (!element.dataset.module || started.has(element)) continue;
-    started.add(element);
-    import(`./${element.dataset.module}.js`).then((module) => module.start(element));
+    const { dataset } = element;
+    if (!dataset.module || dataset.started) continue;
+    dataset.started = 'soon';
+    import(`./${dataset.module}.js`).then((module) => {
+      module.start(element);
+      dataset.started = 'yes';
+    });
   }
 }
 
@@ -23,10 +25,16 @@ export function say(text, failed = false, unseen = false) {
   setTimeout(() => note.remove(), failed ? 12000 : 6000);
 }
 
-/** Whether somebody is typing there, so that single keys are letters. */
-export function isTyping(target) {
-  return Boolean(target.closest?.('input, textarea, select'));
+/** Wait until nothing in there is being pressed: a click whose target is replaced in its middle is lost. */
+export async function released(element) {
+  while (element.matches(':active')) await new Promise((done) => setTimeout(done, 50));
 }
+
+/** What single keys do while nobody is typing; modules add their own. */
+export const keys = {
+  '?': () => document.getElementById('keys')?.showModal(),
+  '/': () => document.getElementById('composer')?.focus(),
+};
 
 const DAY = 86400;
 
@@ -41,7 +49,7 @@ function ago(at) {
 }
 
 /** Times that were rendered relative, and the exact one in the reader's own zone on hover. */
-export function freshenTimes(root = document) {
+function freshenTimes(root) {
   for (const element of root.querySelectorAll('time:not([data-exact])')) {
     const at = new Date(element.dateTime);
     const text = ago(at);
@@ -51,20 +59,17 @@ export function freshenTimes(root = document) {
 }
 
 function onKey(event) {
-  const letter = event.key.toLowerCase();
+  const { key, target } = event;
   const search = document.getElementById('search');
-  const composer = document.getElementById('composer');
-  if ((event.ctrlKey || event.metaKey) && letter === 'k') {
+  if ((event.ctrlKey || event.metaKey) && key.toLowerCase() === 'k') {
     event.preventDefault();
     if (search?.offsetParent) search.focus();
     else window.location.href = '/#search';
-  } else if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) {
+  } else if (event.ctrlKey || event.metaKey || event.altKey || target.closest?.('input, textarea, select, dialog')) {
     // not one of ours
-  } else if (letter === '?') {
-    document.getElementById('keys')?.showModal();
-  } else if (letter === '/' && composer) {
+  } else if (keys[key]) {
     event.preventDefault();
-    composer.focus();
+    keys[key]();
   }
 }
 
@@ -82,13 +87,8 @@ function onBeforeSwap({ detail }) {
   const { xhr } = detail;
   if (!xhr.responseText || xhr.getResponseHeader('Content-Type')?.startsWith('text/html')) return;
   detail.shouldSwap = false;
-  let problem = {};
-  try {
-    problem = JSON.parse(xhr.responseText);
-  } catch {
-    // a proxy's
-  }
-  say(problem.detail ?? `Turnback could not do that (${xhr.status}). Try again in a moment.`, true);
+  const isJson = xhr.getResponseHeader('Content-Type')?.includes('json');
+  say((isJson && JSON.parse(xhr.responseText).detail) || `Turnback could not do that (${xhr.status}). Try again in a moment.`, true);
 }
 
 /** What was refused where nothing is swapped is said all the same. */
@@ -104,7 +104,3 @@ document.addEventListener('htmx:beforeSwap', onBeforeSwap);
 document.addEventListener('htmx:responseError', onResponseError);
 document.addEventListener('htmx:sendError', () => say('Turnback cannot be reached. Nothing was changed. Try again.', true));
 setInterval(freshenTimes, 20000, document);
-
-startModules();
-freshenTimes();
-connect();

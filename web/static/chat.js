@@ -1,6 +1,6 @@
 // The conversation: fetched anew, a turn at a time, as things happen in it; answers are streamed below it.
 
-import { freshenTimes, say, startModules } from './app.js';
+import { released, say } from './app.js';
 import { listen, movedSince } from './live.js';
 
 const REST_MS = 60;
@@ -84,19 +84,11 @@ export function start(scroll) {
     const answer = await fetch(`/chats/${thread}/log?${since ? `since=${since}` : ''}`, { headers: { 'HX-Request': 'true' } });
     if (answer.status === 401 || answer.status === 404) window.location.href = '/';
     if (!answer.ok || !scroll.isConnected) return;
-    const fresh = document.createElement('template');
-    fresh.innerHTML = await answer.text();
+    const html = await answer.text();
+    await released(turns);
     const [follows, restore] = [isNearEnd(), remember()];
-    for (const put of fresh.content.querySelectorAll('[data-put]')) {
-      document.getElementById(put.dataset.put)?.replaceChildren(put.content);
-      put.remove();
-    }
     while (last?.nextElementSibling) last.nextElementSibling.remove();
-    if (last) last.replaceWith(fresh.content);
-    else turns.replaceChildren(fresh.content);
-    window.htmx?.process(turns);
-    startModules(turns);
-    freshenTimes(turns);
+    window.htmx.swap(last ?? turns, html, { swapStyle: last ? 'outerHTML' : 'innerHTML' });
     restore();
     if (isStale) {
       isStale = false;

@@ -1,7 +1,5 @@
 // The box to write in: Enter sends, a slash offers the commands, what was refused stays in the box.
 
-import { say } from './app.js';
-
 export function start(area) {
   const form = area.querySelector('form');
   const box = form.querySelector('textarea');
@@ -69,21 +67,17 @@ export function start(area) {
     take(event.target.closest('[role=option]'));
   });
 
-  // Stopping is a request of its own: what is in the box stays there.
-  form.querySelector('.stop')?.addEventListener('click', async (event) => {
-    event.preventDefault();
-    const { formAction } = event.currentTarget;
-    const answer = await fetch(formAction, { method: 'POST', headers: { 'HX-Request': 'true' } }).catch(() => null);
-    if (!answer?.ok) say('The turn could not be stopped. Try again.', true);
-    box.focus();
-  });
-
   form.addEventListener('htmx:beforeRequest', (event) => {
+    if (event.target !== form) return; // stopping is a request of its own: what is in the box stays there
     if (sent !== null) event.preventDefault(); // the same message twice is a double press
     sent ??= box.value;
     offer('-');
   });
   form.addEventListener('htmx:afterRequest', (event) => {
+    if (event.target !== form) {
+      box.focus();
+      return;
+    }
     if (event.detail.successful && box.value === sent) box.value = '';
     sent = null;
     area.dispatchEvent(new CustomEvent('turnback:sent'));

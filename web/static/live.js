@@ -45,7 +45,7 @@ export function connect() {
     follow((message) => receive(message, streamAt));
     return;
   }
-  const url = new URL('./stream.js', import.meta.url);
+  const url = new URL('./source.js', import.meta.url);
   const { port } = new SharedWorker(url, { type: 'module', name: account });
   port.onmessage = (event) => receive(event.data, streamAt);
   window.addEventListener('pagehide', () => port.postMessage('bye'));

@@ -1,6 +1,6 @@
 // The sidebar: refreshed when the list of chats changes anywhere, keeping focus, search and scroll.
 
-import { freshenTimes } from './app.js';
+import { released } from './app.js';
 import { listen, movedSince } from './live.js';
 
 const CHANGES = ['threads', 'turn_started', 'turn_finished'];
@@ -17,11 +17,10 @@ export function start(side) {
     // Without an answer the stream is down, too; it says when it is back.
     const answer = await fetch(`/sidebar?${query}`, { headers: { 'HX-Request': 'true' } }).catch(() => null);
     const html = answer?.ok ? await answer.text() : null;
+    await released(list);
     if (html === null || mine !== asked) return; // an older answer never replaces a newer one
     const focused = list.contains(document.activeElement) && document.activeElement.getAttribute('href');
-    list.innerHTML = html;
-    window.htmx?.process(list);
-    freshenTimes(list);
+    window.htmx.swap(list, html, { swapStyle: 'innerHTML' });
     if (focused) list.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 

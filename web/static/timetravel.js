@@ -1,6 +1,6 @@
 // Time Travel: steps that keep up with the chat, keys, and scroll and focus that outlive a swap.
 
-import { isTyping, say } from './app.js';
+import { keys, released, say } from './app.js';
 import { listen } from './live.js';
 
 const WAIT_MS = 120;
@@ -9,26 +9,24 @@ const NEAR_END = 48;
 
 let kept = null;
 
-const byId = (id) => (id ? document.getElementById(id) : null);
+const byId = (id) => document.getElementById(id);
 const rows = () => [...document.querySelectorAll('#steps a.step')];
-const stepOf = (link) => new URLSearchParams((link.getAttribute('href') ?? '').split('?')[1]).get('step');
-const opened = () => byId('opened')?.dataset.step ?? null;
+const stepOf = (link) => link.href.split('&step=')[1];
+const opened = () => byId('opened')?.dataset.step;
 
 /** Remember where the reader is: how far the list is scrolled, and which row has the focus. */
 function keep() {
   const scroll = byId('steps-scroll');
   if (!scroll) return;
-  const focused = document.activeElement;
-  if (focused === document.body && kept?.pending) return; // the swap before this one has not put it back yet
+  const active = document.activeElement;
+  const { id, dataset } = active;
+  const row = active.matches('#steps a.step') && `#steps a.step[href$="${stepOf(active)}"]`;
   kept = {
-    pending: true,
     thread: byId('travel')?.dataset.thread,
     top: scroll.scrollTop,
     atEnd: scroll.scrollTop + scroll.clientHeight > scroll.scrollHeight - NEAR_END,
     height: scroll.scrollHeight,
-    step: focused?.matches?.('#steps a.step') ? stepOf(focused) : null,
-    fold: focused?.dataset?.fold ?? null,
-    id: focused?.closest?.('#travel') ? focused.id : '',
+    focused: row || (dataset.fold ? `[data-fold="${dataset.fold}"]` : id && `#${id}`),
   };
 }
 
@@ -37,24 +35,13 @@ function putBack() {
   const scroll = byId('steps-scroll');
   if (!scroll) return;
   if (!kept || kept.thread !== byId('travel').dataset.thread) {
-    const row = document.querySelector('#steps a.step[aria-current]') ?? document.querySelector('#steps .head')?.closest('a, div');
-    if (row) row.scrollIntoView({ block: row.hasAttribute('aria-current') ? 'center' : 'end' });
+    const [row, head] = [current(), document.querySelector('#steps .head')];
+    (row ?? head?.closest('a, div'))?.scrollIntoView({ block: row ? 'center' : 'end' });
     return;
   }
   scroll.scrollTop = kept.atEnd && scroll.scrollHeight > kept.height ? scroll.scrollHeight : kept.top;
-  kept.pending = false;
   if (document.activeElement !== document.body) return; // the reader went elsewhere meanwhile
-  const row = kept.step && rows().find((link) => stepOf(link) === kept.step);
-  const fold = kept.fold && document.querySelector(`#steps [data-fold="${kept.fold}"]`);
-  (row || fold || byId(kept.id))?.focus({ preventScroll: true });
-}
-
-/** The row of the opened step says so. */
-function markOpened() {
-  for (const link of rows()) {
-    if (stepOf(link) === opened()) link.setAttribute('aria-current', 'true');
-    else link.removeAttribute('aria-current');
-  }
+  if (kept.focused) document.querySelector(kept.focused)?.focus({ preventScroll: true });
 }
 
 function address() {
@@ -62,19 +49,16 @@ function address() {
   return opened() ? `${href}&step=${opened()}` : href;
 }
 
-function refreshSteps() {
-  if (byId('steps')) window.htmx.ajax('GET', address(), { target: '#steps', swap: 'outerHTML' });
+function refresh(id) {
+  if (byId(id)) window.htmx.ajax('GET', address(), { target: `#${id}`, select: `#${id}`, swap: 'outerHTML' });
 }
 
-/** What a restore would do may have changed; what the reader reads has not.
+const refreshSteps = () => refresh('steps');
 
-    Only parts are swapped that no click of the reader's aims at: a click whose target was replaced is lost. */
+/** What a restore would do may have changed; what the reader reads, writes or is told has not. */
 function refreshPreview() {
-  if (byId('would') && document.querySelector('.namer[open]') === null) {
-    window.htmx.ajax('GET', address(), { target: '#would', select: '#would', swap: 'outerHTML' });
-  } else if (byId('overview')) {
-    window.htmx.ajax('GET', address(), { target: '#overview', select: '#overview', swap: 'outerHTML' });
-  }
+  if (document.querySelector('.namer[open], #overview #note')) return;
+  refresh(byId('would') ? 'would' : 'overview');
 }
 
 function follow(root) {
@@ -98,29 +82,23 @@ function follow(root) {
   });
 }
 
-function move(by) {
-  const all = rows();
-  if (!all.length) return;
-  const at = all.indexOf(document.activeElement);
-  const from = at >= 0 ? at : all.findIndex((link) => link.hasAttribute('aria-current'));
-  const start = from >= 0 ? from + by : all.length - 1;
-  const row = all[Math.min(Math.max(start, 0), all.length - 1)];
-  row.focus();
-  row.scrollIntoView({ block: 'nearest' });
-}
+const current = () => document.querySelector('#steps a.step:focus') ?? document.querySelector('#steps a.step[aria-current]');
 
-/** To the first step of the turn before or after the one that has the focus. */
-function moveTurn(by) {
-  const heads = [...document.querySelectorAll('#steps h2')];
-  const from = document.activeElement?.matches('#steps a.step') ? document.activeElement : document.querySelector('#steps a.step[aria-current]');
-  const passed = from ? heads.filter((head) => head.compareDocumentPosition(from) & Node.DOCUMENT_POSITION_FOLLOWING) : heads;
-  const head = heads[passed.length - 1 + by];
-  const row = head && rows().find((link) => head.compareDocumentPosition(link) & Node.DOCUMENT_POSITION_FOLLOWING);
+/** `by` rows on from the one that has the focus, or is open; with neither the last one. */
+function move(by, all = rows(), at = all.indexOf(current())) {
+  const row = at < 0 ? all.at(-1) : all[Math.min(Math.max(at + by, 0), all.length - 1)];
   row?.focus();
   row?.scrollIntoView({ block: 'nearest' });
 }
 
-const KEYS = {
+/** To the first step of the turn before or after. */
+function moveTurn(by) {
+  const [all, firsts] = [rows(), [...document.querySelectorAll('#steps h2 + a.step')]];
+  const at = all.indexOf(current());
+  move(by, firsts, at < 0 ? -1 : firsts.findLastIndex((row) => all.indexOf(row) <= at));
+}
+
+Object.assign(keys, {
   j: () => move(1),
   k: () => move(-1),
   '[': () => moveTurn(-1),
@@ -129,7 +107,7 @@ const KEYS = {
   f: () => byId('fork')?.focus(),
   c: () => byId('compare')?.click(),
   Escape: () => document.querySelector('#opened .to-steps')?.click(),
-};
+});
 
 async function copy(button) {
   const body = button.dataset.copyBody;
@@ -142,15 +120,6 @@ async function copy(button) {
     say('That could not be copied. The address of the JSON is in the documentation.', true);
   }
 }
-
-document.addEventListener('keydown', (event) => {
-  if (!byId('travel') || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-  if (isTyping(event.target) || document.querySelector('dialog[open]')) return;
-  const act = KEYS[event.key];
-  if (!act) return;
-  event.preventDefault();
-  act();
-});
 
 document.addEventListener('click', (event) => {
   const button = event.target.closest?.('[data-copy]');
@@ -179,15 +148,19 @@ document.addEventListener('change', (event) => {
 });
 
 document.addEventListener('htmx:beforeSwap', (event) => {
-  if (['steps', 'travel'].includes(event.detail.target?.id)) keep();
+  const { target } = event.detail;
+  if (target.matches(':is(#steps, #would, #overview):active')) {
+    event.detail.shouldSwap = false;
+    released(target).then(() => refresh(target.id));
+  } else if (target.matches('#steps, #travel')) keep();
 });
 
 document.addEventListener('htmx:load', (event) => {
   const { id } = event.detail.elt;
-  if (id === 'steps') {
+  if (id === 'steps' || id === 'travel') {
     putBack();
   } else if (id === 'opened') {
-    markOpened();
+    for (const link of rows()) link.ariaCurrent = stepOf(link) === opened() ? 'true' : null;
     byId('opened-h')?.focus({ preventScroll: true });
     const drawn = document.querySelector('#steps .lanes');
     if (drawn && String(drawn.viewBox.baseVal.height) !== byId('steps').dataset.height) refreshSteps();

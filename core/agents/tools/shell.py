@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -51,17 +52,17 @@ def command_tool(place: Place, *, asks: bool, timeout: float = TIMEOUT) -> Calla
 
 async def _run(place: Place, command: str, workspace: Path, timeout: float) -> str:  # noqa: ASYNC109 - ends the group
     output = await _Output.open()
+    start = asyncio.create_subprocess_exec(
+        *place.words(command, workspace),
+        cwd=workspace,
+        env=dict(place.environment()),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=output.end,
+        stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )
     try:
-        process = await asyncio.create_subprocess_exec(
-            *place.words(command, workspace),
-            cwd=workspace,
-            env=dict(place.environment()),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=output.end,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
-        late = await _finish(process, timeout)
+        process, late = await _finish(asyncio.create_task(start), timeout)
         await output.drain()
     finally:
         output.close()
@@ -73,18 +74,23 @@ async def _run(place: Place, command: str, workspace: Path, timeout: float) -> s
     return text
 
 
-async def _finish(process: asyncio.subprocess.Process, timeout: float) -> bool:  # noqa: ASYNC109
-    """Wait for the command and end what is left of its group; whether it was too late."""
+async def _finish(starting: asyncio.Task[Process], timeout: float) -> tuple[Process, bool]:  # noqa: ASYNC109
+    """Wait for the command and end what is left of its group; the process, and whether it was too late.
+
+    A start goes on when the turn is stopped in the middle of it, so that its group is known and ended, too.
+    """
     try:
         async with asyncio.timeout(timeout):
-            await process.wait()
+            await (await asyncio.shield(starting)).wait()
+            late = False
     except TimeoutError:
-        return True
+        late = True
     finally:
+        process = await asyncio.shield(starting)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         await asyncio.shield(process.wait())
-    return False
+    return process, late
 
 
 class _Output(asyncio.Protocol):

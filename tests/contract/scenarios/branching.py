@@ -80,7 +80,7 @@ async def named_step_is_found_by_its_name(ann: Driver) -> None:
     await talk(ann, "one", "two")
     first, second = await steps(ann)
     await ann.command(f"/replay name {first} Start")
-    await ann.seen("is now ★ Start: /replay @Start goes back to it.")
+    await ann.seen("is now ★ Start: /replay restore @Start goes back to it.")
     await ann.command("/replay @start")
     await ann.seen(f"Back at turn 1, step 1 ({first})")
     await ann.command(f"/replay name {second} start")

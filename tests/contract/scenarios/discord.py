@@ -1,21 +1,22 @@
-"""Discord as a driver: the adapter with its real library over HTTP and a gateway, against the simulated server.
+"""Discord as a driver: the adapter with its real library over HTTP and a gateway, against a simulated server.
 
 What can be picked from Discord's menu of commands is picked; what is typed another way is written as a message.
-After every scenario no rule of the platform may have been broken.
+Which server is a `Net`: the project's own here, another one in `shared_discord`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self, TypeVar
 
-from contract.scenarios.driver import WAIT_SECONDS, Driver, Feature, Setup, Shown, Wanted, fits
-from contract.scenarios.house import House
+from contract.scenarios.driver import WAIT_SECONDS, Driver, Feature, Setup
+from contract.scenarios.nets import QUIET_SECONDS, Net, Seen, Spot, beginning
 from platforms.core import ClientRefused
-from platforms.discord.channels import Channel
 from platforms.discord.messages import Message
 from platforms.discord.people import User
 from platforms.discord.server import DiscordServer, pointing
@@ -26,23 +27,76 @@ from turnback.bots.discord.pacing import Pacer
 from turnback.bots.platform import Adapter
 from turnback.cli.compose import Composed
 
-FEATURES = frozenset(Feature) - {Feature.MAILBOX}
-"""Discord keeps nothing for a bot that is away: its new session begins with what happens then."""
+T = TypeVar("T")
 
-_STANDS = re.compile(r"https://discord\.com/channels/[^/]+/(\d+)/(\d+)")
+FEATURES = frozenset(Feature) - {Feature.LEAVING}
+"""Discord keeps what was written, and we read it afterwards. Who leaves it tells only bots with a privileged intent."""
+
+STANDS = re.compile(r"https://discord\.com/channels/[^/]+/(\d+)/(\d+)")
+"""The address of a message."""
+
+LAST_COMMAND = "Fork from here"
+"""When this is known, all are."""
+
+
+class DiscordNet(Net):
+    """How people speak on Discord."""
+
+    surface = "discord"
+    features = FEATURES
+    token: str
+
+    def adapter(self, composed: Composed) -> Adapter:
+        threads, clock = composed.service.threads, composed.clock
+        return DiscordAdapter(self.token, threads, pacer=Pacer(HASTY), clock=clock)
+
+    async def command(self, user: Any, spot: Spot, text: str) -> None:
+        if self.away or not await self._picked(user, spot, text):
+            await self.write(user, spot, text)  # which is kept while we are away; picking a command fails then
+
+    async def _picked(self, user: Any, spot: Spot, text: str) -> bool:
+        await self.registered()
+        here = lambda m: f"/fork {f'step:{m[1]} ' if m[1] else ''}here:true"  # noqa: E731
+        return await self.pick(user, spot.chat, re.sub(r"^/fork (?:(\S+) )?here$", here, text))
+
+    def find_topic(self, spot: Spot, title: str) -> Spot | None:
+        threads = [thread for thread in spot.chat.guild.channels if thread.parent is spot.chat]
+        return next((Spot(chat=thread) for thread in threads if title in thread.name), None)
+
+    @abstractmethod
+    async def registered(self) -> None:
+        """Wait until Discord offers our commands."""
+        ...
+
+    @abstractmethod
+    async def pick(self, user: Any, channel: Any, text: str) -> bool:
+        """Choose a command and fill in its options; whether there is such a one."""
+        ...
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A message of the server, as people read it."""
+class OwnSeen:
+    """A message of the project's own server."""
 
     native: Message
+
+    @property
+    def id(self) -> str:
+        return self.native.id
+
+    @property
+    def deleted(self) -> bool:
+        return self.native.deleted
+
+    @property
+    def hidden(self) -> bool:
+        return self.native.ephemeral
 
     @property
     def text(self) -> str:
         for data in self.native.files.values():
             return data.decode()
-        return _read(self.native.text)
+        return read(self.native.text)
 
     @property
     def buttons(self) -> Sequence[str]:
@@ -51,199 +105,98 @@ class Seen:
 
     @property
     def links(self) -> Sequence[str]:
-        return [button.url for button in self.native.buttons if button.url and not _STANDS.match(button.url)]
+        return [button.url for button in self.native.buttons if button.url and not STANDS.match(button.url)]
 
     @property
     def answers(self) -> str | None:
         if self.native.reply_to is not None:
-            return _read(self.native.reply_to.text)
-        found = next((m for button in self.native.buttons if (m := _STANDS.match(button.url or ""))), None)
-        return _read(self.native.channel.messages[found[2]].text) if found else None
+            return read(self.native.reply_to.text)
+        found = next((m for button in self.native.buttons if (m := STANDS.match(button.url or ""))), None)
+        return read(self.native.channel.messages[found[2]].text) if found else None
 
 
-@dataclass(eq=False, kw_only=True)
-class Spot:
-    """A place, and what the bot had said there when something was last done there."""
+class OwnNet(DiscordNet):
+    """The project's own simulated server."""
 
-    channel: Channel
-    before: dict[str, tuple[object, ...]] = field(default_factory=dict)
+    def __init__(self, server: DiscordServer) -> None:
+        self.server, self.clock = server, server.clock
+        self.token, self.bot_name = server.token, server.bot.name
 
-    @property
-    def group(self) -> bool:
-        return self.channel.guild is not None
-
-
-class DiscordDriver:
-    """One person at one place on Discord."""
-
-    features = FEATURES
-
-    def __init__(self, world: World, user: User, spot: Spot) -> None:
-        self._world, self._server, self._user, self._spot = world, world.server, user, spot
-        self.bot_name = world.server.bot.name
-        self._wrote: Message | None = None
-
-    async def say(self, text: str) -> None:
-        await self._write(f"{self._server.bot.mention} {text}" if self._spot.group else text)
-
-    async def command(self, text: str) -> None:
-        await self._server.registered("Fork from here")
-        self._act()
-        typed = re.sub(r"^/fork (?:(\S+) )?here$", lambda m: f"/fork {f'step:{m[1]} ' if m[1] else ''}here:true", text)
-        try:
-            await self._user.slash(typed, self._spot.channel)
-        except ClientRefused:
-            await self._write(text)
-
-    async def remark(self, text: str) -> None:
-        await self._write(text)
-
-    async def reply(self, message: Shown, text: str) -> None:
-        assert isinstance(message, Seen)
-        await self._write(text, message.native)
-
-    async def edit(self, text: str) -> None:
-        assert self._wrote is not None
-        self._act()
-        await self._user.edit(self._wrote, text)
-
-    async def press(self, label: str, message: Shown | None = None, *, word: str | None = None) -> None:
-        shown = message or next(s for s in reversed(self._said()) if any(label in text for text in s.buttons))
-        assert isinstance(shown, Seen)
-        self._act()
-        native = shown.native
-        if any(label in button.text for button in native.buttons):
-            asked = await self._user.press(label, native)
-        else:
-            asked = await self._user.select(label, native)
-        if word is not None:
-            form = await asked.opened()
-            await self._user.submit(asked, {form.inputs[0].text: word})
-
-    async def redeliver(self) -> None:
-        self._act()
-        self._server.redeliver()
-
-    async def seen(self, wanted: Wanted) -> Shown:
-        def look() -> Seen | None:
-            return next((shown for shown in self._new() if fits(shown, wanted)), None)
-
-        def what() -> str:
-            return f"{wanted!r} among {[s.text[:200] for s in self._said()][-6:]}"
-
-        return await self._server.signal.until(look, what, WAIT_SECONDS)
-
-    async def seen_privately(self, wanted: Wanted) -> Shown:
-        def private(shown: Shown) -> bool:
-            return isinstance(shown, Seen) and shown.native.ephemeral and fits(shown, wanted)
-
-        return await self.seen(private if self._spot.group else wanted)
-
-    async def answers(self) -> Sequence[Shown]:
-        await self._server.gateway.flushed()
-        await self._server.signal.settled(0.15)
-        return self._new()
-
-    async def gone(self, message: Shown) -> None:
-        assert isinstance(message, Seen)
-        native = message.native
-        await self._server.signal.until(lambda: native.deleted, lambda: f"{native} goes", WAIT_SECONDS)
-
-    async def as_(self, name: str) -> Driver:
-        if not self._spot.group:
-            return await self._world.person(name)
-        return DiscordDriver(self._world, self._world.user(name), self._spot)
-
-    async def group(self, title: str, *others: str, admin: str | None = None, topics: bool = False) -> Driver:
-        del topics  # every channel has room for threads
-        names = dict.fromkeys([*([admin] if admin else []), self._user.name, *others])
-        guild = self._server.guild(title, [self._world.user(name) for name in names])
-        return DiscordDriver(self._world, self._user, Spot(channel=guild.channel("general")))
-
-    async def topic(self, title: str) -> Driver:
-        thread = await self._user.open_thread(title, self._spot.channel)
-        return DiscordDriver(self._world, self._user, Spot(channel=thread))
-
-    async def opened(self, title: str) -> Driver:
-        thread = await self._spot.channel.thread_of(title, seconds=WAIT_SECONDS)
-        return DiscordDriver(self._world, self._user, Spot(channel=thread))
-
-    async def stop(self) -> None:
-        await self._world.house.stop()
-
-    async def start(self) -> None:
-        await self._world.house.start()
-
-    def pass_time(self, *, minutes: float) -> None:
-        self._server.clock.advance(minutes * 60)
-
-    async def busy(self) -> None:
-        await self._world.house.until(busy=True)
-
-    async def rest(self) -> None:
-        await self._world.house.until(busy=False)
-
-    async def _write(self, text: str, reply_to: Message | None = None) -> None:
-        self._act()
-        self._wrote = await self._user.say(text, self._spot.channel, reply_to=reply_to)
-
-    def _act(self) -> None:
-        self._spot.before = {shown.native.id: _look(shown) for shown in self._said()}
-
-    def _said(self) -> list[Seen]:
-        said = self._spot.channel.said()
-        return [Seen(message) for message in said if message.visible_to in (None, self._user)]
-
-    def _new(self) -> list[Seen]:
-        before = self._spot.before
-        return [shown for shown in self._said() if before.get(shown.native.id) != _look(shown)]
-
-
-class World:
-    """Everybody on a simulated Discord, and the service that the bot belongs to."""
-
-    def __init__(self, folder: Path, setup: Setup, server: DiscordServer) -> None:
-        self.server = server
-        self._users: dict[str, User] = {}
-        self._private: dict[str, Spot] = {}
-        admins = [f"discord:{self.user(name).id}" for name in setup.admins]
-        settings = {"access.allow": ["discord:*"], "access.admins": admins}
-        self.house = House(folder, setup, clock=server.clock, adapters=self._adapters, settings=settings)
+    @classmethod
+    @asynccontextmanager
+    async def open(cls) -> AsyncIterator[Self]:
+        async with DiscordServer(rates=False) as server:
+            with pointing(server):
+                yield cls(server)
 
     def user(self, name: str) -> User:
-        if name not in self._users:
-            self._users[name] = self.server.user(name)
-        return self._users[name]
+        return self.server.user(name)
 
-    async def person(self, name: str) -> DiscordDriver:
-        """Somebody in their direct chat with the bot."""
-        user = self.user(name)
-        spot = self._private.setdefault(name, Spot(channel=user.private))
-        return DiscordDriver(self, user, spot)
+    def private(self, user: User) -> Spot:
+        return Spot(chat=user.private, group=False)
 
-    def _adapters(self, composed: Composed) -> Sequence[Adapter]:
-        threads, clock = composed.service.threads, composed.clock
-        return [DiscordAdapter(self.server.token, threads, pacer=Pacer(HASTY), clock=clock)]
+    async def group(self, title: str, people: Sequence[User], *, topics: bool) -> Spot:
+        del topics  # every channel has room for threads
+        return Spot(chat=self.server.guild(title, people).channel("general"))
+
+    async def topic(self, user: User, spot: Spot, title: str) -> Spot:
+        return Spot(chat=await user.open_thread(title, spot.chat))
+
+    @property
+    def mention(self) -> str:
+        return self.server.bot.mention
+
+    async def registered(self) -> None:
+        await self.server.registered(LAST_COMMAND)
+
+    async def pick(self, user: User, channel: Any, text: str) -> bool:
+        try:
+            await user.slash(text, channel)
+        except ClientRefused:
+            return False
+        return True
+
+    async def write(self, user: User, spot: Spot, text: str, reply_to: OwnSeen | None = None) -> Message:
+        return await user.say(text, spot.chat, reply_to=reply_to.native if reply_to else None)
+
+    async def edit(self, user: User, message: Message, text: str) -> None:
+        await user.edit(message, text)
+
+    async def press(self, user: User, shown: OwnSeen, label: str) -> Any:
+        if any(label in button.text for button in shown.native.buttons):
+            return await user.press(label, shown.native)
+        return await user.select(label, shown.native)
+
+    async def fill_in(self, user: User, asked: Any, word: str) -> None:
+        form = await asked.opened()
+        await user.submit(asked, {form.inputs[0].text: word})
+
+    async def redeliver(self, user: User) -> None:
+        self.server.redeliver()
+
+    def said(self, user: User, spot: Spot) -> Sequence[Seen]:
+        return [OwnSeen(message) for message in spot.chat.said() if message.visible_to in (None, user)]
+
+    async def until(self, look: Callable[[], T | None], what: Callable[[], str]) -> T:
+        return await self.server.signal.until(look, what, WAIT_SECONDS)
+
+    async def quiet(self) -> None:
+        await self.server.signal.settled(QUIET_SECONDS)
+
+    async def taken(self) -> None:
+        await self.server.gateway.flushed()
+
+    def complaints(self) -> Sequence[str]:
+        return self.server.violations
 
 
-@asynccontextmanager
-async def discord(folder: Path, setup: Setup) -> AsyncIterator[Driver]:
+def discord(
+    folder: Path, setup: Setup, net: Callable[[], AbstractAsyncContextManager[Net]] = OwnNet.open
+) -> AbstractAsyncContextManager[Driver]:
     """Ann in her direct chat with the bot."""
-    async with DiscordServer(rates=False) as server:
-        with pointing(server):
-            world = World(folder, setup, server)
-            await world.house.start()
-            try:
-                yield await world.person("Ann")
-            finally:
-                await world.house.stop()
-        assert server.violations == []
+    return beginning(folder, setup, net())
 
 
-def _look(shown: Seen) -> tuple[object, ...]:
-    return shown.text, tuple(shown.buttons)
-
-
-def _read(text: str) -> str:
+def read(text: str) -> str:
     """Text without the escapes that nobody sees."""
     return re.sub(r"\\([\\*_~`|\[\]<#>+.)-])", r"\1", text)

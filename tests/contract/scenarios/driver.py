@@ -23,6 +23,7 @@ class Feature(Enum):
     """What some surfaces have and others do not. The value names it where it is lacking."""
 
     GROUPS = "places where several people talk"
+    LEAVING = "groups whose platform tells who leaves"
     SIDE_PLACES = "places beside a place, such as topics and threads"
     SINGLE = "direct chats without places beside them"
     REPLIES = "messages that answer a message"
@@ -142,6 +143,14 @@ class Driver(Protocol):
         """A new group with these people in it. `admin` runs it, else whoever makes it; `topics`: it has places
         beside.
         """
+        ...
+
+    async def leave(self) -> None:
+        """This person leaves the group."""
+        ...
+
+    async def join(self) -> None:
+        """They come back."""
         ...
 
     async def topic(self, title: str) -> Driver:

@@ -200,13 +200,46 @@ async def restore_that_deletes_asks_first(ann: Driver) -> None:
     assert await steps(ann, "/replay tree") == [first]
 
 
-@scenario(Feature.DELETES, chat__after_restore="delete")
-async def later_answers_go_where_that_is_set(ann: Driver) -> None:
+@scenario(Feature.DELETES, Feature.CHOICES, chat__after_restore="delete")
+async def later_answers_and_replies_go_where_that_is_set(ann: Driver) -> None:
     await talk(ann, "one")
     answer = await talk(ann, "two")
+    await ann.command("/replay list")
+    await ann.press("Turn 1, step 1", await ann.seen("Steps of this chat"))
+    opened = await ann.seen("Asked: one")
     await ann.command("/undo")
-    await ann.seen("Took 1 turn back")
+    back = await ann.seen("Took 1 turn back")
     await ann.gone(answer)
+    await ann.gone(opened)
+    await ann.press("Bring back", back)
+    await ann.seen("Brought back")
+
+
+@scenario(Feature.DELETES, chat__after_restore="delete")
+async def approvals_of_later_turns_go_where_that_is_set(ann: Driver) -> None:
+    await talk(ann, "one")
+    await ann.say("shell echo hi")
+    card = await ann.seen("run_command")
+    await ann.press("Approve", card)
+    await ann.seen(re.compile("^hi"))
+    await ann.rest()
+    await ann.command("/undo")
+    await ann.gone(card)
+    assert await remembered(ann) == ["one"]
+
+
+@scenario(Feature.DELETES, Feature.CHOICES, chat__after_restore="delete", time_travel__on_restore="discard")
+async def question_before_a_restore_goes_where_that_is_set(ann: Driver) -> None:
+    await talk(ann, "one", "two")
+    await ann.command("/replay list")
+    await ann.press("Turn 1, step 1", await ann.seen("Steps of this chat"))
+    await ann.press("Restore", await ann.seen("Asked: one"))
+    question = await ann.seen("1 later turn will be deleted for good.")
+    await ann.press("Delete 1 later turn", question)
+    await ann.seen("1 turn deleted.")
+    await ann.gone(question)
+    (back,) = await ann.answers()
+    assert back.text.startswith("Back at turn 1, step 1")
 
 
 @scenario(Feature.MAILBOX)

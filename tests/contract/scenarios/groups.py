@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
-from contract.scenarios.driver import Driver, Feature, scenario
-from contract.scenarios.phrases import nothing_was_said, remembered, step, steps, talk
+from contract.scenarios.driver import WAIT_SECONDS, Driver, Feature, scenario
+from contract.scenarios.phrases import chats, nothing_was_said, remembered, step, steps, talk
 
 _NO_SUCH_STEP = re.compile("no such step", re.IGNORECASE)
 
@@ -158,6 +159,24 @@ async def approval_is_given_by_the_groups_admins_where_that_is_set(ann: Driver) 
     await bob.seen("the admins of this chat")
     await cleo.press("Approve", card)
     await cleo.seen(re.compile("^hi"))
+
+
+@scenario(Feature.GROUPS, Feature.LEAVING)
+async def who_leaves_a_group_reads_its_chat_no_more_until_they_speak_there_again(ann: Driver) -> None:
+    team = await ann.group("Team", "Bob")
+    bob, home = await team.as_("Bob"), await ann.as_("Bob")
+    await talk(team, "ours")
+    await talk(bob, "two")
+    ours = re.findall(r"([0-9a-f]{8}) · ours", await chats(home))[0]
+    await bob.leave()
+    async with asyncio.timeout(WAIT_SECONDS):
+        while "ours" in await chats(home):
+            pass
+    await home.command(f"/switch {ours}")
+    await home.seen("You have no such chat")
+    await bob.join()
+    await talk(bob, "three")
+    assert "ours" in await chats(home)
 
 
 @scenario(Feature.GROUPS)

@@ -96,7 +96,7 @@ async def steps_compare_with_now_and_with_each_other(ann: Driver) -> None:
     first, second = await steps(ann)
     await ann.command(f"/replay compare {first}")
     shown = await ann.seen(f"Turn 1, step 1 ({first}) and now:")
-    assert "user: two" in shown.text
+    assert "Only now:\nuser: two" in shown.text
     await ann.command(f"/replay compare {second} {first}")
     shown = await ann.seen(f"Turn 2, step 1 ({second}) and turn 1, step 1 ({first}):")
     assert f"Only in turn 2, step 1 ({second}):" in shown.text

@@ -50,6 +50,12 @@ async def step(person: Driver, turn: int, number: int = 1) -> str:
     return found[turn, number]
 
 
+async def chats(person: Driver) -> str:
+    """The list of somebody's chats as they see it."""
+    await person.command("/chats")
+    return (await person.seen(re.compile("Your chats|no chats"))).text
+
+
 async def nothing_was_said(person: Driver) -> None:
     """Fail if the bot says anything to what was last done."""
     said: Sequence[Shown] = await person.answers()

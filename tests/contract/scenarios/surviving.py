@@ -98,3 +98,15 @@ async def turn_that_a_restart_ended_is_told_of(ann: Driver) -> None:
     await ann.busy()
     await restart(ann)
     await ann.seen("Interrupted by a restart.")
+
+
+@scenario()
+async def stop_after_a_restart_is_answered_once(ann: Driver) -> None:
+    await ann.say("shell echo hi")
+    await ann.seen("run_command")
+    await restart(ann)
+    await ann.busy()
+    await ann.command("/stop")
+    await ann.seen("Stopped.")
+    await ann.rest()
+    assert [shown.text for shown in await ann.answers() if "Stopped" in shown.text] == ["Stopped."]

@@ -146,6 +146,12 @@ class TerminalDriver:
     async def group(self, title: str, *others: str, admin: str | None = None, topics: bool = False) -> Driver:
         raise NotImplementedError(Feature.GROUPS)
 
+    async def leave(self) -> None:
+        raise NotImplementedError(Feature.LEAVING)
+
+    async def join(self) -> None:
+        raise NotImplementedError(Feature.LEAVING)
+
     async def topic(self, title: str) -> Driver:
         raise NotImplementedError(Feature.SIDE_PLACES)
 

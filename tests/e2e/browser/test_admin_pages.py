@@ -55,7 +55,8 @@ async def test_change_is_counted_saved_and_waits_for_a_restart(visitors: Visitor
     await page.get_by_label("Port", exact=True).fill("9000")
     await expect(bar).to_contain_text("1 change not saved")
     await expect(bar).to_contain_text("Port")
-    await expect(page.locator("[data-key='web.port']")).to_contain_text("not saved yet")
+    await expect(page.locator("[data-key='web.port'] .unsaved")).to_be_visible()
+    await expect(page.locator("[data-key='web.port'] .state")).to_be_hidden()
     await page.get_by_role("switch", name="Save steps").click()
     await expect(bar).to_contain_text("2 changes not saved")
     await page.get_by_role("switch", name="Save steps").click()
@@ -182,6 +183,18 @@ async def test_token_is_made_shown_once_and_revoked(visitors: Visitors, home: Lo
     await row.get_by_role("button", name="Revoke it").click()
     await expect(page.get_by_text("Revoked.")).to_be_visible()
     assert await home.service.people.authenticate(token, "token") is None
+
+
+async def test_admin_is_made_after_a_question(visitors: Visitors, home: Lodge) -> None:
+    await home.account("Ann")
+    page = await visitors.visit("root", "/settings/accounts")
+    row = page.get_by_role("row").filter(has_text="Ann")
+    await row.locator("summary").click()
+    await expect(row).to_contain_text("They see every chat, every setting and the audit trail.")
+    await row.get_by_role("button", name="Make admin").click()
+    await expect(page.get_by_role("status").filter(has_text="Ann is an admin now.")).to_be_visible()
+    assert (await home.service.people.ensure_account("Ann")).admin
+    assert await violations(page) == []
 
 
 async def test_audit_is_filtered_and_exported(visitors: Visitors) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from playwright.async_api import expect
-from support.browser import PHONE, Lodge, Visitors
+from support.browser import PHONE, Lodge, Visitors, go
 
 from turnback.core.models import Surface
 
@@ -194,6 +194,19 @@ async def test_open_tab_follows_a_restore_from_elsewhere(visitors: Visitors, hom
     await home.service.rewind.restore(await home.actor("ann", Surface.TELEGRAM), thread.id, first.step.id)
     await expect(page.locator("[data-answer]")).to_have_count(1)
     await expect(page.locator(".seam")).to_be_visible()
+
+
+async def test_restore_in_one_tab_reloads_another(visitors: Visitors, home: Lodge) -> None:
+    thread = await home.thread("ann", "Trip", "one", "two")
+    first = (await home.service.rewind.list_steps(await home.actor("ann"), thread.id)).steps[0].step.id
+    context = await visitors.context("ann")
+    chat = await go(await context.new_page(), f"/chats/{thread.id}")
+    steps = await go(await context.new_page(), f"/replay?thread={thread.id}&step={first}")
+    await steps.click("#restore")
+    await expect(chat.locator("[data-answer]")).to_have_count(1)
+    await expect(chat.locator(".seam")).to_contain_text("Restored to turn 1, step 1 by you")
+    await chat.locator(".seam").get_by_role("button", name="Bring back").click()
+    await expect(steps.locator("#steps .aside")).to_have_count(0)
 
 
 async def test_tab_of_a_deleted_chat_leaves_it(visitors: Visitors, home: Lodge) -> None:

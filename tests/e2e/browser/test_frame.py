@@ -6,7 +6,7 @@ import re
 
 import pytest
 from playwright.async_api import Page, expect
-from support.browser import DESKTOP, NARROW, PHONE, Lodge, Visitors, is_wider_than_screen, violations
+from support.browser import DESKTOP, NARROW, PHONE, Lodge, Visitors, go, is_wider_than_screen, violations
 
 from turnback.core.models import Thread
 
@@ -35,10 +35,9 @@ async def test_axe_finds_nothing(visitors: Visitors, home: Lodge, size: tuple[in
     page = await visitors.visit("ann", "/", size, color_scheme=scheme)
     found = {}
     for path in paths(thread):
-        await page.goto(path)
-        await page.locator("html.listening").wait_for()
+        await go(page, path)
         found[path] = await violations(page)
-    await page.goto(f"/chats/{thread.id}")
+    await go(page, f"/chats/{thread.id}")
     await page.fill("#composer", "/re")
     found["commands"] = await violations(page)
     assert {path: wrong for path, wrong in found.items() if wrong} == {}
@@ -89,10 +88,10 @@ async def test_theme_that_was_chosen_wins_over_the_system(visitors: Visitors) ->
     light = await page.evaluate("getComputedStyle(document.body).backgroundColor")
     await page.get_by_role("button", name="Dark").click()
     await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    await page.goto("/")
+    await go(page, "/")
     dark = await page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert light != dark
-    await page.goto("/you")
+    await go(page, "/you")
     await page.get_by_role("button", name="As the system").click()
     assert await page.evaluate("getComputedStyle(document.body).backgroundColor") == light
 
@@ -108,7 +107,6 @@ async def test_nothing_moves_where_motion_is_not_wanted(visitors: Visitors, home
 
 async def test_whole_way_by_keyboard(visitors: Visitors, home: Lodge) -> None:
     page = await visitors.visit("ann", "/")
-    await page.locator("html.listening").wait_for()
     await page.get_by_role("link", name="Skip to content").focus()
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("main")).to_be_focused()
@@ -130,7 +128,6 @@ async def test_whole_way_by_keyboard(visitors: Visitors, home: Lodge) -> None:
 
 async def test_question_mark_lists_the_keys(visitors: Visitors) -> None:
     page = await visitors.visit("ann", "/")
-    await page.locator("html.listening").wait_for()
     await page.keyboard.press("Escape")
     await page.evaluate("document.activeElement.blur()")
     await page.keyboard.press("?")
@@ -145,7 +142,6 @@ async def test_question_mark_lists_the_keys(visitors: Visitors) -> None:
 async def test_answers_are_announced_once_they_are_whole(visitors: Visitors, home: Lodge) -> None:
     thread = await home.thread("ann", "Trip", "one")
     page = await visitors.visit("ann", f"/chats/{thread.id}")
-    await page.locator("html.listening").wait_for()
     await home.ask("ann", thread.id, "two")
     await expect(page.locator("#status")).to_have_text("Answered: said two")
 
@@ -153,7 +149,6 @@ async def test_answers_are_announced_once_they_are_whole(visitors: Visitors, hom
 async def test_links_within_the_page_keep_it(visitors: Visitors, home: Lodge) -> None:
     thread = await home.thread("ann", "Trip", "one")
     page = await visitors.visit("ann", "/")
-    await page.locator("html.listening").wait_for()
     await page.evaluate("window.mark = 1")
     await page.get_by_role("link", name=re.compile("Trip")).click()
     await page.wait_for_url(f"**/chats/{thread.id}")
@@ -221,3 +216,15 @@ async def test_session_that_was_ended_elsewhere_leads_to_the_door(visitors: Visi
     await expect(first.get_by_role("button", name=re.compile("Sign out the browser"))).to_have_count(0)
     await second.get_by_role("link", name="New chat").click()
     await second.wait_for_url("**/login")
+
+
+async def test_page_that_asks_for_a_part_after_its_session_ended_leads_to_the_door(
+    visitors: Visitors, home: Lodge
+) -> None:
+    visitors.watch.allowed = ("401", "ERR_ABORTED", "MIME")
+    thread = await home.thread("ann", "Trip", "one")
+    page = await visitors.visit("ann", f"/replay?thread={thread.id}")
+    await page.context.clear_cookies()
+    await home.ask("ann", thread.id, "two")
+    await page.wait_for_url("**/login")
+    await expect(page.get_by_role("main")).to_contain_text("This browser is not signed in, or not any more.")

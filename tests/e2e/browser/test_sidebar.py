@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from playwright.async_api import APIResponse, Page, Route, expect
-from support.browser import DESKTOP, Lodge, Visitors
+from support.browser import DESKTOP, Lodge, Visitors, go
 
 from turnback.core.models import Surface
 
@@ -20,9 +20,8 @@ async def test_fork_made_on_a_platform_appears_within_a_second_in_every_tab(visi
     context = await visitors.context("ann")
     tabs = [await context.new_page() for _ in range(3)]
     for tab, path in zip(tabs, ("/", f"/chats/{thread.id}", "/new"), strict=True):
-        await tab.goto(path)
+        await go(tab, path)
         await expect(tab.locator("#chats li")).to_have_count(2)
-        await tab.locator("html.listening").wait_for()
     await home.service.rewind.fork(await home.actor("ann", Surface.TELEGRAM), thread.id)
     for tab in tabs:
         fork = tab.locator("#chats ol li")
@@ -34,9 +33,7 @@ async def test_tabs_share_one_event_stream(visitors: Visitors, home: Lodge) -> N
     thread = await home.thread("ann", "Trip", "one")
     context = await visitors.context("ann")
     for path in ("/", f"/chats/{thread.id}", "/new"):
-        tab = await context.new_page()
-        await tab.goto(path)
-        await tab.locator("html.listening").wait_for()
+        await go(await context.new_page(), path)
     assert len(home.service.events._listeners) == 1
 
 
@@ -44,9 +41,7 @@ async def test_browser_without_shared_workers_listens_all_the_same(visitors: Vis
     await home.thread("ann", "Trip", "one")
     context = await visitors.context("ann")
     await context.add_init_script("delete window.SharedWorker")
-    page = await context.new_page()
-    await page.goto("/")
-    await page.locator("html.listening").wait_for()
+    page = await go(await context.new_page(), "/")
     await home.thread("ann", "Made elsewhere")
     await expect(page.locator("#chats")).to_contain_text("Made elsewhere")
 
@@ -69,9 +64,7 @@ async def test_search_filters_and_keeps_filtering_when_the_list_changes(visitors
 async def test_rename_shows_in_another_tab(visitors: Visitors, home: Lodge) -> None:
     thread = await home.thread("ann", "Trip", "one")
     context = await visitors.context("ann")
-    here, there = await context.new_page(), await context.new_page()
-    await there.goto(f"/chats/{thread.id}")
-    await here.goto(f"/chats/{thread.id}")
+    here, there = [await go(await context.new_page(), f"/chats/{thread.id}") for _ in range(2)]
     await here.get_by_role("link", name="Rename").click()
     await here.get_by_label("Name of this chat").fill("Journey")
     await here.get_by_role("button", name="Rename").click()
@@ -107,7 +100,6 @@ async def test_keyboard_focus_survives_a_refresh_of_the_list(visitors: Visitors,
 async def test_old_answer_never_replaces_a_newer_list(visitors: Visitors, home: Lodge) -> None:
     await home.thread("ann", "First")
     page = await visitors.visit("ann", "/")
-    await page.locator("html.listening").wait_for()
     held: list[tuple[Route, APIResponse]] = []
 
     async def hold_one(route: Route) -> None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 from playwright.async_api import Page, expect
-from support.browser import DESKTOP, NARROW, PHONE, Lodge, Visitors, is_wider_than_screen, violations
+from support.browser import DESKTOP, NARROW, PHONE, Lodge, Visitors, go, is_wider_than_screen, violations
 
 from turnback.core.models import StepId, Thread
 
@@ -117,11 +117,34 @@ async def test_page_keeps_up_without_a_reload_and_keeps_the_focus(visitors: Visi
     assert await page.evaluate("window.mark") == 1
 
 
+async def test_click_outlives_a_refresh_in_its_middle(visitors: Visitors, home: Lodge) -> None:
+    thread = await branched(home)
+    first, *_ = await steps(home, thread)
+    page = await visitors.visit("ann", f"/replay?thread={thread.id}")
+    await page.hover(row(page, first))
+    await page.mouse.down()
+    async with page.expect_response(lambda answer: answer.request.headers.get("hx-target") == "steps"):
+        await home.ask("ann", thread.id, "a newer thing")
+    await page.mouse.up()
+    await expect(page.locator("#opened h1")).to_have_text("Turn 1, step 1")
+    await expect(page.locator("#steps")).to_contain_text("a newer thing")
+
+
+async def test_note_stays_to_be_read_while_the_list_moves_on(visitors: Visitors, home: Lodge) -> None:
+    visitors.watch.allowed = ("404",)
+    thread = await branched(home)
+    page = await visitors.visit("ann", f"/replay?thread={thread.id}&step=00000000")
+    await expect(page.locator("#note")).to_contain_text("There is no such step here")
+    async with page.expect_response(lambda answer: answer.request.headers.get("hx-target") == "steps"):
+        await home.ask("ann", thread.id, "a newer thing")
+    await expect(page.locator("#steps")).to_contain_text("a newer thing")
+    await expect(page.locator("#note")).to_contain_text("There is no such step here")
+
+
 async def test_a_running_turn_is_in_the_way_until_it_ends(visitors: Visitors, home: Lodge) -> None:
     thread = await branched(home)
     first, *_ = await steps(home, thread)
     page = await visitors.visit("ann", f"/replay?thread={thread.id}&step={first}")
-    await expect(page.locator("html.listening")).to_be_attached()
     await home.service.turns.send(await home.actor("ann"), thread.id, "hold")
     await expect(page.locator("#why")).to_contain_text("Not now: a turn is running. Stop it or wait.")
     await expect(page.locator("#restore")).to_have_attribute("aria-disabled", "true")
@@ -149,7 +172,7 @@ async def test_fork_opens_the_new_chat(visitors: Visitors, home: Lodge) -> None:
     await page.click("#fork")
     await page.wait_for_url(re.compile(r"/chats/[0-9a-f]{32}$"))
     assert thread.id not in page.url
-    await page.goto(f"/replay?thread={thread.id}")
+    await go(page, f"/replay?thread={thread.id}")
     await expect(page.locator(row(page, first)).locator(".fork")).to_be_visible()
     await expect(page.locator(".lanes .ch")).to_have_count(1)
 

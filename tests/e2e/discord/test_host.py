@@ -86,7 +86,7 @@ async def test_existing_bot_asks_for_a_label(ann: User) -> None:
     shown = await listed(ann, 1)
     step = await (await ann.select("Turn 1, step 1", shown)).seen("Asked:")
     asked = await ann.press("Label", step)
-    await (await ann.submit(asked, {"Label": "good"})).seen("★ good")
+    await (await ann.submit(asked, {"A name for this step, in one word": "good"})).seen("★ good")
 
 
 async def test_existing_bot_keeps_its_own_commands(discord: DiscordServer, ann: User) -> None:

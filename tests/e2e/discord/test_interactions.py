@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from platforms.discord.channels import Channel
@@ -29,11 +30,11 @@ async def test_command_is_deferred_before_the_store_is_asked(bot: Bot, ann: User
     held = asyncio.Event()
     claim = bot.service.threads.claim
 
-    async def busy(*args: object) -> bool:
+    async def busy(*args: Any, **named: Any) -> bool:
         await held.wait()
-        return await claim(*args)  # type: ignore[arg-type]
+        return await claim(*args, **named)
 
-    bot.service.threads.claim = busy  # type: ignore[method-assign, assignment]
+    bot.service.threads.claim = busy  # type: ignore[method-assign]
     asked = await ann.slash("/replay restore", step=step)
     assert await asked.answered() is Answer.DEFERRED
     assert await done(bot, Action.RESTORE) == 0
@@ -198,7 +199,7 @@ async def test_label_button_opens_a_form_and_what_is_sent_names_the_step(
         form = await asked.opened()
         assert form.title == "Label"
     async with discord_bot(tmp_path, discord) as bot:  # the form is known after a restart, too
-        filled = await ann.submit(asked, {"Label": "first-try"})
+        filled = await ann.submit(asked, {"A name for this step, in one word": "first-try"})
         await filled.seen("★ first-try")
         assert await bot.texts(ann.private) == ["one", "You said: one"]
 

@@ -149,6 +149,20 @@ async def test_guild_may_be_let_in_as_a_whole(discord: DiscordServer, ann: User,
         await elsewhere.seen(f"discord:{bob.id}")
 
 
+async def test_who_is_in_a_guild_that_is_let_in_may_use_their_direct_chat(
+    discord: DiscordServer, ann: User, bob: User, tmp_path: Path
+) -> None:
+    ours = discord.guild("Ours", [ann])
+    async with discord_bot(tmp_path, discord, allow=(f"discord:guild:{ours.id}",)):
+        await discord.registered("help")
+        await talk(ann, ann.private, "one")
+        listed = await (await ann.slash("/replay list")).seen("Steps of this chat")
+        await (await ann.select("Turn 1, step 1", listed)).seen("Asked:")
+        assert [choice.value for choice in await ann.autocomplete("/replay show", step="")]
+        await bob.say("one")
+        await bob.private.seen(f"discord:{bob.id}")
+
+
 async def test_stranger_in_a_direct_chat_is_told_the_name_to_give(
     discord: DiscordServer, ann: User, tmp_path: Path
 ) -> None:

@@ -63,11 +63,12 @@ async def test_serve_killed_and_started_again_answers_every_message_once(
             await discord.ready(seconds=20)
             await talk(ann, ann.private, "one")
             await asyncio.to_thread(running.end, signal.SIGKILL)
+        await ann.say("two")
         async with served(tmp_path, env) as running:
-            await discord.ready(seconds=20)
+            await ann.private.seen("You said: two", seconds=20)
             await ann.say("history")
             shown = await ann.private.seen("1. one", seconds=20)
-            assert shown.text.count("one") == 1
+            assert [shown.text.count(text) for text in ("one", "two")] == [1, 1]
             await asyncio.to_thread(running.end)
 
 
@@ -76,6 +77,7 @@ async def test_check_names_what_is_wrong_with_the_token(discord: DiscordServer, 
         env = {"TURNBACK_DISCORD__TOKEN": discord.token, **gate.environment()}
         good = await asyncio.to_thread(lambda: turnback("check", cwd=tmp_path, env=env))
         assert "Turnback" in good.stdout
+        assert good.stderr == ""
         discord.revoke_token()
         bad = await asyncio.to_thread(lambda: turnback("check", cwd=tmp_path, env=env))
     assert bad.returncode == 1

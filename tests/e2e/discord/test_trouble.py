@@ -12,6 +12,9 @@ from platforms.discord.server import DiscordServer
 from support.discord_acts import talk
 from support.discord_bot import Bot, discord_bot
 
+from turnback.bots.discord.markup import Shape, cut
+from turnback.bots.platform import Said
+
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,6 +160,21 @@ async def test_answer_of_a_turn_that_ran_while_discord_was_away_arrives(
     await asyncio.sleep(1.0)  # the turn ends meanwhile
     await discord.up()
     await ann.private.seen("slept 1", since=0, seconds=20)
+
+
+async def test_answer_to_a_command_whose_connection_is_closed_comes_as_a_message(
+    bot: Bot, discord: DiscordServer, ann: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await talk(ann, ann.private, "one")
+
+    async def closed_meanwhile(said: Said) -> Shape:
+        await bot.adapter.outlet.client.close()
+        return cut(said)
+
+    monkeypatch.setattr("turnback.bots.discord.answering.shape", closed_meanwhile)
+    await ann.slash("/replay list")
+    listed = await ann.private.seen("Steps of this chat", seconds=20)
+    assert not listed.about.get("interaction_metadata")
 
 
 async def test_answer_to_a_command_waits_for_a_token_that_is_set_anew(

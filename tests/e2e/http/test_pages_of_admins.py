@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from structlog.testing import capture_logs
 from support.office import PLATFORMS, Office
 from support.web import BASE, Patient, echo
 from support.world import Clock
@@ -39,7 +40,14 @@ PAGES = (
     "/audit.jsonl",
 )
 
-POSTS = ("/settings", "/settings/reset", "/settings/cleanup", "/settings/tokens", "/settings/tokens/revoke")
+POSTS = (
+    "/settings",
+    "/settings/reset",
+    "/settings/cleanup",
+    "/settings/accounts/admin",
+    "/settings/tokens",
+    "/settings/tokens/revoke",
+)
 
 
 @dataclass
@@ -292,6 +300,26 @@ async def test_bad_secret_is_not_shown_again(client: Client) -> None:
     assert "new-secret" not in answer.text
 
 
+async def test_secrets_that_were_set_are_told_nowhere(house: House, client: Client, tmp_path: Path) -> None:
+    assert house.office.live is not None
+    keys = [field.key for field in house.office.live.fields() if field.kind == "secret" and not field.locked]
+    assert len(keys) == 6
+    with capture_logs() as logged:
+        answers = [await client.patch("/api/settings", json={key: f"hush-{key}" for key in keys})]
+        assert answers[0].status_code == 200
+        for value in (["hush"], {"hush": 1}, "(hidden)"):
+            answers.append(await client.patch("/api/settings", json={keys[0]: value, RETENTION: "hush" * 9}))
+            assert answers[-1].status_code == 422
+        for path in (*PAGES, "/api/settings", "/api/audit", "/metrics", "/you"):
+            answers.append(await client.get(path))
+            assert answers[-1].status_code == 200
+    assert [answer.request.url for answer in answers if "hush-" in answer.text or '["hush' in answer.text] == []
+    assert "hush" not in str(logged)
+    await house.service.threads.backup(str(tmp_path / "copy.db"))
+    kept = [tmp_path / "copy.db", *(tmp_path / "data").glob("turnback.db*")]
+    assert {path.name: path.stat().st_mode & 0o077 for path in kept} == dict.fromkeys((p.name for p in kept), 0)
+
+
 async def test_what_was_set_here_is_taken_back(house: House, client: Client) -> None:
     await client.post("/settings", data={**await form_of(client), RETENTION: "100"})
     assert value_of(house, RETENTION) == 100
@@ -434,6 +462,18 @@ async def test_accounts_show_who_is_who(house: House, client: Client) -> None:
     assert "No account has" in (await client.get("/settings/accounts", params={"q": '"><b>'})).text
 
 
+async def test_admin_is_made_and_unmade(house: House, client: Client) -> None:
+    ann = await house.service.people.ensure_account("Ann")
+    for word, told in (("yes", "is an admin now"), ("no", "is no admin any more")):
+        answer = await client.post("/settings/accounts/admin", data={"account": ann.id, "admin": word})
+        assert answer.headers["location"] == f"/settings/accounts?done={ann.id}"
+        assert told in (await client.get(answer.headers["location"])).text
+        assert (await house.service.people.ensure_account("Ann")).admin is (word == "yes")
+    answer = await client.post("/settings/accounts/admin", data={"account": house.root.id, "admin": "no"})
+    assert answer.status_code == 422
+    assert "You cannot take this from yourself." in answer.text
+
+
 async def test_token_is_shown_once(house: House, client: Client) -> None:
     made = await client.post("/settings/tokens", data={"account": "root", "label": "nightly"})
     assert made.status_code == 200
@@ -493,6 +533,7 @@ async def test_audit_is_newest_first_with_names(house: House, client: Client) ->
         ({"actor": "OR 4"}, "actor 4"),
         ({"chat": "aaaa"}, "actor 5"),
         ({"since": "2026-03-09", "until": "2026-03-09"}, "actor 6"),
+        ({"since": "2026-03-09", "until": "9999-12-31"}, "actor 6"),
     ],
 )
 async def test_audit_is_filtered(house: House, client: Client, query: dict[str, str], shown: str) -> None:
@@ -511,6 +552,8 @@ async def test_audit_is_filtered(house: House, client: Client, query: dict[str, 
     assert re.findall(r"actor \d", re.search(r"<tbody>.*</tbody>", page, re.DOTALL)[0]) == [shown]  # type: ignore[index]
     assert "1 of 1 line" in page
     assert len((await client.get("/audit.jsonl", params=query)).text.splitlines()) == 1
+    told = (await client.get("/api/audit", params=query)).json()["entries"]
+    assert [entry["actor"] for entry in told] == [shown]
 
 
 async def test_audit_has_pages(house: House, client: Client) -> None:
@@ -561,6 +604,8 @@ async def test_audit_export_cannot_run_formulas(house: House, client: Client) ->
         {"action": "drop table"},
         {"surface": "cli"},
         {"since": "soon"},
+        {"until": "0"},
+        {"actor": "x" * 201},
         {"before": "-1"},
         {"before": "9" * 40},
     ],
@@ -570,6 +615,10 @@ async def test_tampered_filter_is_refused_in_words(client: Client, query: dict[s
         answer = await client.get(path, params=query)
         assert answer.status_code == 422
         assert 'role="alert"' in answer.text
+    if "before" not in query:
+        told = await client.get("/api/audit", params=query)
+        assert (told.status_code, told.json()["code"]) == (422, "invalid_request")
+        assert told.json()["detail"].startswith(f"{next(iter(query))}: ")
 
 
 async def test_filters_with_markup_are_text(house: House, client: Client) -> None:

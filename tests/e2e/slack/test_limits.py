@@ -109,7 +109,8 @@ async def test_answer_calls_nobody(bot: Bot, ann: User) -> None:
 async def test_answer_in_time_is_taken_by_its_address(tmp_path: Path) -> None:
     async with server(limits=Limits(answer_uses=1)) as slack, slack_bot(tmp_path, slack):
         ann = slack.user("Ann")
-        await ann.command("/help")
-        await ann.private.seen("/replay restore STEP")
+        general = slack.channel("general", [ann])
+        await ann.command("/help", general)
+        await general.seen("/replay restore STEP")
         assert len(slack.calls_to("response_url")) == 1
         assert slack.violations == []

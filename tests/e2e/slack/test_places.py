@@ -47,7 +47,7 @@ async def test_slash_command_in_a_channel_touches_no_thread(
         await (await ann.command(command, general)).answered()
         shown = await general.seen(lambda message: message.from_bot)
         assert shown.thread_ts is None
-        assert "one" not in shown.text
+        assert "! instead of /" in shown.text
     assert await bot.texts(general.id, root.ts) == ["one", "You said: one"]
 
 

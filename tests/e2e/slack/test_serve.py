@@ -54,12 +54,13 @@ async def test_serve_by_base_url_answers_and_ends_in_time(slack: SlackServer, an
 async def test_serve_through_proxy_and_certificate_of_the_environment(tmp_path: Path) -> None:
     async with server(own_hosts=True) as slack, Gate(slack.routes) as gate:
         ann = slack.user("Ann")
+        general = slack.channel("general", [ann])
         async with served(tmp_path, {**tokens(slack), **gate.environment()}) as running:
             await slack.connected(seconds=20)
             await ann.send_file("a.txt", b"x", comment="one")
             await ann.private.seen("inbox/a.txt", seconds=20)
-            await ann.command("/help")
-            await ann.private.seen("/replay restore STEP", seconds=20)
+            await ann.command("/help", general)
+            await general.seen("/replay restore STEP", seconds=20)
             assert await asyncio.to_thread(running.end) == 0
         assert set(gate.reached) == {"slack.com", "hooks.slack.com", "files.slack.com", "wss-primary.slack.com"}
         assert gate.refused == []

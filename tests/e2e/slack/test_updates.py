@@ -94,14 +94,23 @@ async def test_nothing_that_lets_others_answer_is_kept(bot: Bot, ann: User, slac
     assert b"/help" in kept
 
 
-async def test_answer_that_is_refused_by_its_address_comes_another_way(bot: Bot, ann: User, slack: SlackServer) -> None:
+async def test_answer_that_is_refused_by_its_address_comes_another_way(
+    bot: Bot, ann: User, slack: SlackServer, general: Channel
+) -> None:
     await ann.say("one")
     await ann.private.seen("You said: one")
     slack.fail_next("response_url", 500, times=5)
-    await ann.command("/undo")
-    await ann.private.seen("Took 1 turn back")
-    assert await bot.texts(ann.private.id) == []
-    assert len(ann.private.said()) == 2
+    await ann.command(f"/switch {await bot.thread(ann.private.id)}", general)
+    await general.seen("Switch to it in a private chat.")
+    assert len(general.said()) == 1
+
+
+async def test_answer_in_the_direct_chat_is_a_message_that_can_be_changed(
+    bot: Bot, ann: User, slack: SlackServer
+) -> None:
+    await ann.command("/help")
+    await ann.private.seen("/replay restore STEP")
+    assert slack.calls_to("response_url") == []
 
 
 async def test_private_answer_whose_address_is_refused_stays_private(

@@ -44,15 +44,59 @@ async def test_restore_takes_later_answers_away_where_that_is_set(
     telegram: TelegramServer, ann: User, tmp_path: Path
 ) -> None:
     async with telegram_bot(tmp_path, telegram, after_restore="delete"):
-        for text in ("one", "two"):
-            await ann.say(text)
-            await ann.private.seen(f"You said: {text}")
-        later = ann.private.find("You said: two")
+        await talk(ann, "one")
+        await ann.command("/replay tree")
+        between = await ann.private.seen("All steps of this chat")
+        asked = await ann.say("two")
+        later = await ann.private.seen("You said: two")
         await ann.command("/replay list")
-        step = re.findall(r"turn 1, step 1 · ([0-9a-f]{8})", (await ann.private.seen("Steps of")).text)[0]
+        listed = await ann.private.seen("Steps of")
+        step = re.findall(r"turn 1, step 1 · ([0-9a-f]{8})", listed.text)[0]
         await ann.command(f"/replay {step}")
         await ann.private.gone(later)
-        assert not ann.private.find("You said: one").deleted
+        await ann.private.gone(listed)
+        kept = [ann.private.find("You said: one"), between, ann.private.find("Back at turn 1"), asked]
+        assert not any(message.deleted for message in kept)
+
+
+async def test_what_telegram_lets_nobody_delete_stays(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
+    async with telegram_bot(tmp_path, telegram, after_restore="delete"):
+        await talk(ann, "one", "two")
+        old = ann.private.find("You said: two")
+        telegram.clock.advance(48 * 3600 + 60)
+        await talk(ann, "three")
+        await ann.command("/undo 2")
+        await ann.private.seen("Took 2 turns back")
+        await ann.private.gone(ann.private.find("You said: three"))
+        assert not old.deleted
+    for call in telegram.calls_to("deleteMessage*"):
+        call.violations.clear()  # only Telegram knows how old is too old
+
+
+async def test_restore_from_elsewhere_takes_later_messages_away_and_says_so(
+    telegram: TelegramServer, ann: User, tmp_path: Path
+) -> None:
+    async with telegram_bot(tmp_path, telegram, after_restore="delete") as bot:
+        await talk(ann, "one", "two")
+        later = ann.private.find("You said: two")
+        for _ in range(2):
+            await bot.service.rewind.undo(await owner(bot, ann), await bot.thread(ann.id), 1)
+            told = await ann.private.seen("Ann went back to", since=0)
+            await ann.private.gone(later)
+            later = told
+
+
+async def test_agent_that_takes_itself_back_is_still_read(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
+    async with telegram_bot(tmp_path, telegram, after_restore="delete") as bot:
+        await talk(ann, "one", "two")
+        later = ann.private.find("You said: two")
+        await ann.say("undo yourself")
+        answer = await ann.private.seen("undone")
+        await ann.private.gone(later)
+        await bot.presenter.settle(10)
+        await ann.command("/replay list")
+        await ann.private.seen("Steps of")
+        assert not answer.deleted
 
 
 async def test_command_as_a_reply_means_the_step_that_ended_with_the_message(bot: Bot, ann: User) -> None:
@@ -71,11 +115,7 @@ async def test_restore_from_elsewhere_is_told_in_the_chat(bot: Bot, ann: User) -
     for text in ("one", "two"):
         await ann.say(text)
         await ann.private.seen(f"You said: {text}")
-    thread = await bot.thread(ann.id)
-    view = await bot.service.threads.view(thread)
-    assert view is not None
-    owner = Actor(account=view.thread.owner, surface=Surface.WEB, name="Ann")
-    await bot.service.rewind.undo(owner, thread, 1)
+    await bot.service.rewind.undo(await owner(bot, ann), await bot.thread(ann.id), 1)
     await ann.private.seen("from the web page", since=0)
 
 
@@ -85,3 +125,17 @@ async def test_admin_is_told_of_alerts(telegram: TelegramServer, ann: User, tmp_
         await ann.private.seen("You said: one")
         bot.service.alerts.sound("disk", "The disk is nearly full.")
         await ann.private.seen("The disk is nearly full.", since=0)
+
+
+async def talk(user: User, *texts: str) -> None:
+    """Say things, each when the one before is answered."""
+    for text in texts:
+        await user.say(text)
+        await user.private.seen(f"You said: {text}")
+
+
+async def owner(bot: Bot, user: User) -> Actor:
+    """Whose direct chat it is, on the web page."""
+    view = await bot.service.threads.view(await bot.thread(user.id))
+    assert view is not None
+    return Actor(account=view.thread.owner, surface=Surface.WEB, name=user.name)

@@ -74,6 +74,35 @@ async def test_serve_killed_and_started_again_answers_every_message_once(
         await asyncio.to_thread(running.end)
 
 
+async def test_serve_killed_after_a_group_got_another_id_takes_what_waited_into_the_groups_chat(
+    telegram: TelegramServer, ann: User, bob: User, tmp_path: Path
+) -> None:
+    telegram.bot.privacy = False
+    group = telegram.group("Team", [ann, bob])
+    async with served(tmp_path, by_base_url(telegram)) as running:
+        await ann.say("@turnback_bot one", group)
+        await group.seen("You said: one", seconds=20)
+        await ann.command("/replay list", group)
+        shown = await group.seen("Steps of this chat")
+        asked = len(telegram.calls_to("getChatMember"))
+        telegram.fail_next("getChatMember", 0, delay=60)
+        await bob.press("Turn 1, step 1", shown)
+        await telegram.arrived("getChatMember", asked + 1)  # until that is answered nothing more is begun there
+        await ann.say("@turnback_bot two", group)
+        await telegram.updates.confirmed()
+        new = telegram.upgrade(group)
+        await telegram.updates.confirmed()
+        assert "You said: two" not in "".join(message.text for message in (*group.said(), *new.said()))
+        await asyncio.to_thread(running.end, signal.SIGKILL)
+    telegram.stop_failing()
+    async with served(tmp_path, by_base_url(telegram)) as running:
+        await new.seen("You said: two", seconds=20)
+        await ann.say("@turnback_bot history", new)
+        shown = await new.seen("2. two", seconds=20)
+        assert "1. one" in shown.text
+        await asyncio.to_thread(running.end)
+
+
 async def test_serve_by_webhook_takes_updates_at_the_hook(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
     port = _free_port()
     env = {

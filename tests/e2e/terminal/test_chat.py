@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx2
 import pexpect
 import pytest
+from support.servers import START_SECONDS
 
 SHORT = r"[0-9a-f]{8}"
 TURNBACK = [sys.executable, "-m", "turnback.cli"]
@@ -37,7 +38,7 @@ def data(tmp_path_factory: pytest.TempPathFactory, env: dict[str, str]) -> Itera
     server = subprocess.Popen(
         [*TURNBACK, "serve", "--port", "0", "--data", str(folder)], env=env, stdout=log, stderr=log
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + START_SECONDS
     while not (folder / "server.json").exists():
         assert server.poll() is None, (folder / "log").read_text()
         assert time.monotonic() < deadline

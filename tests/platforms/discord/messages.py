@@ -16,7 +16,7 @@ from platforms.discord.scene import Account
 if TYPE_CHECKING:
     from platforms.discord.channels import Channel
 
-DEFAULT, THREAD_CREATED, REPLY, CHAT_INPUT, THREAD_STARTER, CONTEXT_MENU = 0, 18, 19, 20, 21, 23
+DEFAULT, REMOVED, THREAD_CREATED, REPLY, CHAT_INPUT, THREAD_STARTER, CONTEXT_MENU = 0, 2, 18, 19, 20, 21, 23
 """Types of messages; 18 and 21 the platform writes itself."""
 
 Wanted = str | re.Pattern[str] | Callable[["Message"], bool]
@@ -71,6 +71,8 @@ class Message:
     attachments: list[Json] = field(default_factory=list, repr=False)
     files: dict[str, bytes] = field(default_factory=dict, repr=False)
     reply_to: Message | None = field(default=None, repr=False)
+    removed: Account | None = None
+    """Who was put out of the thread; then that is all that it says."""
     thread: Channel | None = None
     """The thread that began with it."""
     about: Json = field(default_factory=dict, repr=False)
@@ -125,12 +127,14 @@ class Message:
 
     @property
     def mentions(self) -> list[Account]:
-        """Those whom its text names, and the author of what it replies to."""
+        """Those whom its text names, the author of what it replies to, and who was put out."""
         scene = self.channel.scene
         known = {scene.bot.id: scene.bot, **scene.users}
         named = [known[user_id] for user_id in re.findall(r"<@!?(\d+)>", self.text) if user_id in known]
         if self.reply_to is not None and self.reply_to.author.id in self.pings:
             named.append(self.reply_to.author)
+        if self.removed is not None:
+            named.append(self.removed)
         return list({account.id: account for account in named}.values())
 
     def button(self, wanted: str) -> Button:

@@ -17,6 +17,7 @@ from platforms.discord.guilds import Guild
 from platforms.discord.interactions import AUTOCOMPLETE, COMMAND, COMPONENT, SUBMIT, Interaction
 from platforms.discord.messages import (
     DEFAULT,
+    REMOVED,
     REPLY,
     THREAD_CREATED,
     THREAD_STARTER,
@@ -183,6 +184,13 @@ class User(Account):
 
     async def leave(self, guild: Guild) -> None:
         guild.leave(self)
+
+    async def remove(self, other: User, thread: Channel) -> None:
+        """Put somebody out of a thread, which all see there."""
+        if not thread.is_thread or not permissions.has(thread.permissions_of(self), "manage_messages"):
+            raise ClientRefused(f"{self.name} cannot put anybody out of {thread}")
+        thread.inside.discard(other.id)
+        thread.add(self, "", type=REMOVED, removed=other)
 
     async def block_bot(self) -> None:
         self.private.blocked = True

@@ -83,7 +83,7 @@ def pick(user: User, channel: Channel, text: str, given: Json) -> Picked:
             raise ClientRefused(f"/{name} has no {word!r}: {[spec['name'] for spec in specs]}")
         chain.append(part)
         specs = part.get("options") or []
-    return Picked(command=commands[name], chain=chain, given=_read(specs, rest.strip()) | given)
+    return Picked(command=commands[name], chain=chain, given=read_options(specs, rest.strip()) | given)
 
 
 def pick_menu(user: User, channel: Channel, kind: int, name: str) -> Json:
@@ -111,7 +111,8 @@ def _is_here(command: Json, user: User, channel: Channel) -> bool:
     return contexts is None or 0 in contexts
 
 
-def _read(specs: list[Json], rest: str) -> Json:
+def read_options(specs: list[Json], rest: str) -> Json:
+    """What is typed behind a command with these options."""
     names = [spec["name"] for spec in specs]
     if not rest:
         return {}

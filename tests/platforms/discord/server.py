@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar, Literal
 
 import yarl
@@ -254,15 +254,20 @@ class DiscordServer(PlatformServer):
         await Link(self.scene, socket, lambda method, data: self._record(method, data, {})).serve()
 
 
+def pointing(server: DiscordServer) -> AbstractContextManager[None]:
+    """Lead the library in this process to the server."""
+    return pointing_at(server.url)
+
+
 @contextmanager
-def pointing(server: DiscordServer) -> Iterator[None]:
-    """Lead the library in this process to the server: by two class attributes, for want of a setting."""
+def pointing_at(url: str) -> Iterator[None]:
+    """Lead the library in this process to an address: by two class attributes, for want of a setting."""
     from discord.gateway import DiscordWebSocket
     from discord.http import Route as LibraryRoute
 
     before = LibraryRoute.BASE, DiscordWebSocket.DEFAULT_GATEWAY
-    LibraryRoute.BASE = f"{server.url}/api/v10"
-    DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(server.url.replace("http", "ws", 1))
+    LibraryRoute.BASE = f"{url}/api/v10"
+    DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(url.replace("http", "ws", 1))
     try:
         yield
     finally:

@@ -24,6 +24,7 @@ EVENT_SCOPES: dict[str, str] = {
     "channel_left": "channels:read",
     "channel_rename": "channels:read",
     "channel_unarchive": "channels:read",
+    "group_left": "groups:read",
     "member_joined_channel": "channels:read",
     "member_left_channel": "channels:read",
     "message.channels": "channels:history",

@@ -207,8 +207,9 @@ class User:
     async def kick_bot(self, channel: Channel) -> None:
         self._check_inside(channel)
         channel.bot_in = False
-        event = {"type": "channel_left", "channel": channel.id, "actor_id": self.id, "event_ts": self.scene.ts()}
-        self.scene.deliveries.event("channel_left", event)
+        kind = "group_left" if channel.kind == "group" else "channel_left"
+        event = {"type": kind, "channel": channel.id, "actor_id": self.id, "event_ts": self.scene.ts()}
+        self.scene.deliveries.event(kind, event)
 
     async def join(self, channel: Channel) -> None:
         channel.members.append(self.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from platforms.core import Json
 from platforms.telegram import rules
 from platforms.telegram.api import Handler, Request
-from platforms.telegram.refusals import wrong
+from platforms.telegram.refusals import missing, wrong
 
 
 def get_me(request: Request) -> Json:
@@ -32,10 +32,12 @@ def set_my_commands(request: Request) -> bool:
 
 
 def get_my_commands(request: Request) -> list[Json]:
+    _check_scope_chat(request)
     return request.world.scene.menus.get(request.params.json("scope"), request.params.text("language_code"))
 
 
 def delete_my_commands(request: Request) -> bool:
+    _check_scope_chat(request)
     request.world.scene.menus.drop(request.params.json("scope"), request.params.text("language_code"))
     return True
 
@@ -80,9 +82,15 @@ def get_file(request: Request) -> Json:
 
 
 def _check_scope_chat(request: Request) -> None:
+    """A direct chat is there once its person has written to the bot."""
     scope = request.params.json("scope") or {}
-    if isinstance(scope, dict) and "chat_id" in scope and int(scope["chat_id"]) not in request.world.chats:
+    if not isinstance(scope, dict) or "chat_id" not in scope:
+        return
+    chat = request.world.chats.get(int(scope["chat_id"]))
+    if chat is None:
         raise wrong("chat not found")
+    if chat.bot.standing == "stranger":
+        raise missing("chat not found")
 
 
 METHODS: dict[str, Handler] = {

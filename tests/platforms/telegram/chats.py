@@ -13,7 +13,7 @@ from typing import Literal
 
 from platforms.core import WAIT_SECONDS, ClientRefused, Json, Signal, counter
 from platforms.telegram.entities import piece
-from platforms.telegram.members import BOT_RIGHTS, INSIDE, Seat, Standing
+from platforms.telegram.members import BOT_RIGHTS, INSIDE, Seat, Standing, member_json
 from platforms.telegram.scene import Scene
 
 Kind = Literal["private", "group", "supergroup", "channel"]
@@ -306,6 +306,30 @@ def tell(message: Message, *, edited: bool = False) -> None:
     if bot_sees(message):
         kind = "channel_post" if message.chat.kind == "channel" else "message"
         message.chat.scene.updates.push(f"edited_{kind}" if edited else kind, message.json())
+
+
+def change_seat(
+    chat: Chat,
+    by: Json,
+    seat: Seat,
+    standing: Standing,
+    *,
+    anonymous: bool = False,
+    rights: frozenset[str] = frozenset(),
+) -> None:
+    """Somebody's place in a chat changes. Of others than the bot itself only admins among the bots are told."""
+    before, was_admin = member_json(seat), chat.bot.standing == "administrator"
+    seat.standing, seat.anonymous, seat.rights = standing, anonymous, rights
+    if seat is not chat.bot and not was_admin:
+        return
+    payload = {
+        "chat": chat.json(),
+        "from": by,
+        "date": int(chat.scene.clock.now()),
+        "old_chat_member": before,
+        "new_chat_member": member_json(seat),
+    }
+    chat.scene.updates.push("my_chat_member" if seat is chat.bot else "chat_member", payload)
 
 
 def bot_sees(message: Message) -> bool:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from platforms.core import WAIT_SECONDS, ClientRefused, Json, utf16_len
-from platforms.telegram.chats import Button, Chat, Message, Topic, tell
+from platforms.telegram.chats import Button, Chat, Message, Topic, change_seat, tell
 from platforms.telegram.entities import with_found
-from platforms.telegram.members import INSIDE, Seat, Standing, member_json
+from platforms.telegram.members import INSIDE, Seat, Standing
 from platforms.telegram.rules import CAPTION_LIMIT, TEXT_LIMIT
 from platforms.telegram.scene import Scene
 
@@ -193,10 +193,19 @@ class User:
             raise ClientRefused("only admins remove members")
         self._change_bot(chat, "kicked")
 
-    async def leave(self, chat: Chat) -> None:
+    async def leave(self, chat: Chat, *, shown: bool = True) -> None:
+        """`shown`: the group sees a message of it, as small ones do."""
         self._check_inside(chat)
-        self._service(chat, {"left_chat_member": self.json()})
-        chat.seats[self.id].standing = "left"
+        if shown:
+            self._service(chat, {"left_chat_member": self.json()})
+        change_seat(chat, self.json(), chat.seats[self.id], "left")
+
+    async def remove(self, other: User, chat: Chat) -> None:
+        """Throw somebody out."""
+        if not chat.is_admin(self.id):
+            raise ClientRefused("only admins remove members")
+        self._service(chat, {"left_chat_member": other.json()})
+        change_seat(chat, self.json(), chat.seats[other.id], "kicked")
 
     async def join(self, chat: Chat) -> None:
         chat.seats[self.id] = Seat(user=self.json())
@@ -255,16 +264,7 @@ class User:
         tell(chat.add(sender=self._sender(chat), content=content, topic=topic or chat.general))
 
     def _change_bot(self, chat: Chat, standing: Standing) -> None:
-        before = member_json(chat.bot)
-        chat.bot.standing, chat.bot.rights = standing, frozenset()
-        payload = {
-            "chat": chat.json(),
-            "from": self.json(),
-            "date": int(self.scene.clock.now()),
-            "old_chat_member": before,
-            "new_chat_member": member_json(chat.bot),
-        }
-        self.scene.updates.push("my_chat_member", payload)
+        change_seat(chat, self.json(), chat.bot, standing)
 
 
 def _pressed(message: Message) -> Json:

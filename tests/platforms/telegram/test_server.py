@@ -145,6 +145,7 @@ async def test_the_bot_sends_files(telegram: TelegramServer, bot: Bot) -> None:
 async def test_the_menu_is_the_narrowest_that_fits(telegram: TelegramServer, bot: Bot) -> None:
     ann, bob = telegram.user("Ann"), telegram.user("Bob")
     group = telegram.group("Team", [ann, bob])
+    await ann.say("/start")
     await bot.set_my_commands([("start", "Begin")])
     await bot.set_my_commands([("replay", "Steps")], scope=BotCommandScopeAllGroupChats())
     await bot.set_my_commands([("chats", "Your chats")], scope=BotCommandScopeChat(ann.id))
@@ -189,6 +190,22 @@ async def test_the_bot_is_told_when_it_is_added_kicked_and_blocked(telegram: Tel
         ("administrator", "kicked"),
         ("member", "kicked"),
     ]
+
+
+async def test_who_leaves_is_told_to_all_in_small_groups_and_to_bots_that_are_admins(
+    telegram: TelegramServer, bot: Bot
+) -> None:
+    ann, bob, eve = (telegram.user(name) for name in ("Ann", "Bob", "Eve"))
+    group, other = telegram.group("Team", [ann, bob]), telegram.supergroup("Many", [ann, bob, eve]).make_bot_admin()
+    telegram.updates.allowed = frozenset({"message", "chat_member"})
+    await bob.leave(group)
+    await bob.leave(other, shown=False)
+    await ann.remove(eve, other)
+    told = await bot.get_updates()
+    shown = [(m.chat.id, m.left_chat_member.id) for u in told if (m := u.message) and m.left_chat_member]
+    assert shown == [(group.id, bob.id), (other.id, eve.id)]
+    changes = [u.chat_member.new_chat_member for u in told if u.chat_member]
+    assert [(c.user.id, c.status) for c in changes] == [(bob.id, "left"), (eve.id, "kicked")]
 
 
 async def test_the_bot_reacts_types_and_deletes(telegram: TelegramServer, bot: Bot) -> None:

@@ -147,6 +147,7 @@ class Updates:
             for waiting in self._waiting
             if waiting.at > old and not (waiting.handed_out and waiting.update["update_id"] < offset)
         )
+        self._changed.touch()
 
     async def _wait_for_one(self, seconds: float) -> None:
         poll = self._poll = asyncio.get_running_loop().create_future()

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from platforms.core import Json, counter
-from platforms.telegram.chats import Chat, Kind, tell
-from platforms.telegram.members import Seat, member_json
+from platforms.telegram.chats import Chat, Kind, change_seat, tell
+from platforms.telegram.members import Seat, Standing
 from platforms.telegram.people import User
 from platforms.telegram.scene import Scene
 
@@ -48,21 +48,12 @@ class World:
     def promote(self, user: User, chat: Chat, *, anonymous: bool = False) -> None:
         """Make them an admin; the owner may become anonymous too."""
         seat = chat.seats[user.id]
-        before = member_json(seat)
-        seat.anonymous = anonymous
-        seat.rights = frozenset({"can_manage_chat", "can_delete_messages"})
-        seat.standing = "creator" if seat.standing == "creator" else "administrator"
-        self._tell_member(chat, before, seat)
+        standing: Standing = "creator" if seat.standing == "creator" else "administrator"
+        rights = frozenset({"can_manage_chat", "can_delete_messages"})
+        change_seat(chat, _owner(chat), seat, standing, anonymous=anonymous, rights=rights)
 
     def demote(self, user: User, chat: Chat) -> None:
-        seat = chat.seats[user.id]
-        before = member_json(seat)
-        seat.standing, seat.anonymous, seat.rights = "member", False, frozenset()
-        self._tell_member(chat, before, seat)
-
-    def remove(self, user: User, chat: Chat) -> None:
-        """An admin throws them out."""
-        chat.seats[user.id].standing = "kicked"
+        change_seat(chat, _owner(chat), chat.seats[user.id], "member")
 
     def upgrade(
         self, group: Chat, *, told: Sequence[Literal["old", "new"]] = ("old", "new"), forum: bool = False
@@ -88,15 +79,6 @@ class World:
         chat.seats[self.scene.bot.id] = Seat(user=self.scene.bot.json(), standing="member" if bot else "left")
         return chat
 
-    def _tell_member(self, chat: Chat, before: Json, seat: Seat) -> None:
-        """Only admins among the bots are told of other members."""
-        if chat.bot.standing != "administrator":
-            return
-        payload = {
-            "chat": chat.json(),
-            "from": next(iter(chat.seats.values())).user,
-            "date": int(self.scene.clock.now()),
-            "old_chat_member": before,
-            "new_chat_member": member_json(seat),
-        }
-        self.scene.updates.push("chat_member", payload)
+
+def _owner(chat: Chat) -> Json:
+    return next(iter(chat.seats.values())).user

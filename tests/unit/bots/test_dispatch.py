@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from turnback.bots.places import Place
 from turnback.bots.replies import Reply
 from turnback.core.errors import InvalidRequest, NotFound
 from turnback.core.models import Surface, ThreadId
+from turnback.core.threads.store import LISTED
 
 Chat = Any
 
@@ -239,6 +241,32 @@ async def test_switch_to_a_foreign_chat_is_not_found(chat: Chat) -> None:
     assert (
         await chat.ask(f"/switch {chat.thread}", actor=other, place=Place(surface=Surface.API))
     ).error == "not_found"
+
+
+async def test_switch_finds_a_chat_that_is_older_than_those_that_are_listed(chat: Chat) -> None:
+    for number in range(LISTED + 1):
+        thread_id = ThreadId(f"{number:032x}")
+        later = chat.clock() + timedelta(hours=1)
+        await chat.app.threads.create_thread(thread_id, "newer", Surface.WEB, chat.actor.account, later)
+    assert chat.thread not in {thread.id for thread in await chat.app.rewind.threads(chat.actor)}
+    place = Place(surface=Surface.TELEGRAM, key="42", can=Capabilities())
+    found = await chat.dispatch.places.open(chat.actor, place)
+    for named in (chat.thread, chat.thread[:8]):
+        reply = await chat.ask(f"/switch {named}", place=place)
+        assert "“Talk”" in reply.text, reply.text
+    back = await chat.ask(f"/switch {found}", place=place)
+    assert [b.command for b in back.buttons] == [f"/switch {chat.thread}"]
+
+
+async def test_switch_by_a_beginning_that_several_have_asks_for_more(chat: Chat) -> None:
+    for thread_id in ("ab" * 16, "ab" * 15 + "cd"):
+        await chat.app.threads.create_thread(ThreadId(thread_id), "t", Surface.WEB, chat.actor.account, chat.clock())
+    place = Place(surface=Surface.TELEGRAM, key="42", can=Capabilities())
+    several = await chat.ask("/switch abab", place=place)
+    assert (several.error, "Several of your chats" in several.text) == ("invalid_request", True)
+    for nothing in ("aba", "ab%", "zzzz"):
+        assert (await chat.ask(f"/switch {nothing}", place=place)).error == "not_found"
+    assert (await chat.ask(f"/switch {'ab' * 16}", place=place)).error is None
 
 
 async def test_chats_lists_mine_with_a_mark_where_i_am(chat: Chat) -> None:
@@ -468,7 +496,7 @@ async def in_group(chat: Chat) -> tuple[Place, Any]:
     """The chat becomes a group's, with bob in it."""
     thread = await chat.app.rewind.create_thread(chat.actor, "Group", group=True)
     bob = await chat.another("bob")
-    await chat.app.threads.add_participant(thread.id, bob.account)
+    await chat.app.threads.add_participant(thread.id, bob.account, Surface.TELEGRAM, "-100")
     chat.thread = thread.id
     await chat.say("one", "two")
     return Place(surface=Surface.TELEGRAM, thread_id=thread.id, group=True), bob

@@ -94,6 +94,32 @@ async def test_admin_by_settings_is_one_on_the_page_too(house: Hall) -> None:
     assert account.admin
 
 
+async def test_admin_who_is_named_no_more_is_none_and_no_more_let_in_for_that(house: Hall) -> None:
+    await people(house, allow=[], admins=["telegram:1"]).actor(ANN)
+    assert await people(house, allow=[]).actor(ANN) is None
+    [account] = await house.service.threads.accounts()
+    assert not account.admin
+
+
+async def test_admin_by_another_of_their_users_stays_one(house: Hall) -> None:
+    named = people(house, allow=["slack:*"], admins=["telegram:1"])
+    actor, other = await named.actor(ANN), await named.actor(SUE)
+    assert actor is not None
+    assert other is not None
+    await house.service.threads.merge_accounts(actor.account, other.account)
+    other = await named.actor(SUE)
+    assert other is not None
+    assert (other.account, other.admin) == (actor.account, True)
+
+
+async def test_where_nobody_knows_who_is_named_admins_stay_what_they_are(house: Hall) -> None:
+    await people(house, admins=["telegram:1"]).actor(ANN)
+    host = PlatformPeople(house.service, admins=None, allow=lambda: ["telegram:*"])
+    actor = await host.actor(ANN)
+    assert actor is not None
+    assert actor.admin
+
+
 async def test_stranger_makes_no_account(house: Hall) -> None:
     assert await people(house, allow=[]).actor(ANN) is None
     assert await house.service.threads.accounts() == []

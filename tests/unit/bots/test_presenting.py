@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -422,7 +423,7 @@ async def test_restore_from_elsewhere_is_one_line_at_every_bound_place(house: Ha
     other = house.walker(place="1/2")
     thread = await house.service.threads.find_thread(await house.thread(ann))
     assert thread is not None
-    await house.dispatch.places.bind(other.place, thread)
+    await house.dispatch.places.bind(await house.actor(ann), other.place, thread)
     first = (await house.steps(ann))[0]
     await house.service.rewind.restore(await on_the_web(house, ann), thread.id, first)
     line = "Ann restored turn 1, step 1 from the web page."
@@ -436,7 +437,7 @@ async def test_restore_is_no_news_where_it_was_asked_for(house: Hall) -> None:
     other = house.walker(place="1/2")
     thread = await house.service.threads.find_thread(await house.thread(ann))
     assert thread is not None
-    await house.dispatch.places.bind(other.place, thread)
+    await house.dispatch.places.bind(await house.actor(ann), other.place, thread)
     await ann.say("/undo")
     await other.reads("Ann went back to turn 1, step 1 from Telegram.")
     await rounds()
@@ -452,6 +453,66 @@ async def test_later_messages_of_ours_go_after_a_restore_where_that_is_set(house
     await ann.say(f"/replay {(await house.steps(ann))[0]}")
     await house.screen.until(lambda: [t for t in ann.texts if t.startswith("said")] == ["said one"])
     assert ann.last.text.startswith("Back at turn 1")
+
+
+async def test_replies_between_turns_that_are_set_aside_go_where_that_is_set(house: Hall) -> None:
+    house.after_restore = "delete"
+    ann = house.walker()
+    await house.tell(ann, "one")
+    await ann.say("/replay list")
+    kept = ann.last.text
+    await house.tell(ann, "two")
+    for command in ("/replay list", "/repaly", "/help"):
+        await ann.say(command)
+    await ann.say("/undo")
+    await house.screen.until(lambda: len(ann.texts) == 3)
+    assert ann.texts[:2] == ["said one", kept]
+    assert ann.last.text.startswith("Took 1 turn back.")
+
+
+async def test_reply_that_a_move_overtook_goes_where_that_is_set(house: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.after_restore = "delete"
+    ann = house.walker()
+    await house.tell(ann, "one", "two")
+    begun, go_on = asyncio.Event(), asyncio.Event()
+    show = house.screen.back
+
+    async def slowly(place: str, said: Said, *, private: bool) -> Sequence[str]:
+        begun.set()
+        await go_on.wait()
+        return await show(place, said, private=private)
+
+    monkeypatch.setattr(house.screen, "back", slowly)
+    listing = asyncio.create_task(ann.say("/replay list"))
+    await begun.wait()
+    await house.service.rewind.undo(await on_the_web(house, ann), await house.thread(ann), 1)
+    await ann.reads("said one", "Ann went back to turn 1, step 1 from the web page.")
+    go_on.set()
+    await listing
+    await house.screen.until(lambda: len(ann.texts) == 3)
+    await ann.reads("said one", "Ann went back to turn 1, step 1 from the web page.")
+
+
+async def test_news_of_a_move_goes_with_the_turns_that_are_set_aside(house: Hall) -> None:
+    house.after_restore = "delete"
+    ann = house.walker()
+    await house.tell(ann, "one", "two", "three")
+    first, thread, actor = (await house.steps(ann))[0], await house.thread(ann), await on_the_web(house, ann)
+    await house.service.rewind.undo(actor, thread, 1)
+    await ann.reads("said one", "said two", "Ann went back to turn 2, step 1 from the web page.")
+    await posted(house, ann, 3)
+    await house.service.rewind.restore(actor, thread, first)
+    await ann.reads("said one", "Ann restored turn 1, step 1 from the web page.")
+
+
+async def test_reply_in_place_of_an_older_one_belongs_to_where_the_chat_stands(house: Hall) -> None:
+    house.after_restore = "delete"
+    ann = house.walker()
+    await house.tell(ann, "one", "two")
+    await ann.say("/reset", at=house.time() - timedelta(minutes=11))
+    await ann.press(ann.last, "Do it")
+    await house.screen.until(lambda: len(ann.texts) == 1)
+    assert ann.last.text.startswith("Started again.")
 
 
 async def test_later_messages_of_ours_stay_otherwise(house: Hall) -> None:

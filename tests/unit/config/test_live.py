@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from turnback.config import LiveSettings, load
+from turnback.config import LiveSettings, Settings, load
 from turnback.core.errors import Forbidden, InvalidRequest
 from turnback.core.models import AccountId, Actor, AuditEntry, Outcome, Surface
 
@@ -178,3 +178,16 @@ def test_fields_say_what_each_key_is(live: LiveSettings) -> None:
     assert fields["agent.api_key"].locked is not None
     assert fields["agent.api_key"].variable == "TURNBACK_AGENT__API_KEY"
     assert fields["agent.api_key"].value == "(hidden)"
+
+
+async def test_change_is_told_before_it_is_answered(kept: Kept, file: Path) -> None:
+    told: list[list[str]] = []
+
+    async def changed(settings: Settings) -> None:
+        told.append(settings.access.admins)
+
+    live = LiveSettings(load(file, environment={}), kept, lambda: datetime(2026, 1, 1, tzinfo=UTC), changed)
+    await live.change(ADMIN, {"access.admins": ["telegram:1"]})
+    with pytest.raises(InvalidRequest):
+        await live.change(ADMIN, {"access.admins": 7})
+    assert told == [["telegram:1"]]

@@ -8,6 +8,7 @@ from support.world import ANN, BOB, ROOT, Clock
 from turnback.core.directory import LONGEST_NAME
 from turnback.core.errors import Forbidden, InvalidRequest, NotFound
 from turnback.core.models import Action, Identity, Outcome, Surface
+from turnback.core.people import OPERATOR
 from turnback.core.service import Turnback
 
 
@@ -69,6 +70,42 @@ async def test_what_is_done_with_tokens_is_audited(service: Turnback) -> None:
     assert revoked.code == "token_revoked"
 
 
+async def test_admin_is_made_and_unmade(service: Turnback) -> None:
+    secret = await service.people.create_token(await service.people.ensure_account("Bob"))
+    for admin in (True, False):
+        await service.directory.set_admin(ROOT, BOB.account, admin)
+        account = await service.people.authenticate(secret, "token")
+        assert account is not None
+        assert account.admin is admin
+    taken, given = await service.threads.audit_trail()
+    assert (given.actor, given.action, given.outcome, given.code) == (
+        "Root",
+        Action.SETTINGS,
+        Outcome.DONE,
+        "admin_given:Bob",
+    )
+    assert taken.code == "admin_taken:Bob"
+
+
+async def test_admin_cannot_be_taken_from_oneself_so_that_one_is_left(service: Turnback) -> None:
+    with pytest.raises(InvalidRequest, match="from yourself"):
+        await service.directory.set_admin(ROOT, ROOT.account, False)
+
+
+async def test_admin_whom_the_settings_name_and_the_command_line_stay_admins(service: Turnback) -> None:
+    await service.threads.set_named(BOB.account, True)
+    operator = await service.people.ensure_account(OPERATOR, admin=True)
+    for account in (BOB.account, operator.id):
+        with pytest.raises(InvalidRequest):
+            await service.directory.set_admin(ROOT, account, False)
+    assert await service.threads.audit_trail() == []
+
+
+async def test_account_that_is_gone_is_made_no_admin(service: Turnback) -> None:
+    with pytest.raises(NotFound):
+        await service.directory.set_admin(ROOT, "f" * 32, True)
+
+
 @pytest.mark.parametrize("name", ["", "  ", "a" * (LONGEST_NAME + 1), "an\u202en", "a\x00b"])
 async def test_name_that_cannot_be_read_back_is_refused(service: Turnback, name: str) -> None:
     with pytest.raises(InvalidRequest):
@@ -79,6 +116,7 @@ async def test_name_that_cannot_be_read_back_is_refused(service: Turnback, name:
 async def test_only_admins_may_ask(service: Turnback) -> None:
     for asked in (
         service.directory.everybody(ANN),
+        service.directory.set_admin(ANN, ANN.account, True),
         service.directory.tokens(ANN),
         service.directory.issue_token(ANN, "Root"),
         service.directory.revoke_token(ANN, "0" * 16),

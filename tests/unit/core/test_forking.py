@@ -40,7 +40,7 @@ async def group(service: Turnback) -> Thread:
     """Ann started it, Bob writes there, Cleo does not."""
     await service.threads.create_account(CLEO.account, CLEO.name, Clock()())
     group = await service.rewind.create_thread(ANN, "Group", group=True)
-    await service.threads.add_participant(group.id, BOB.account)
+    await service.threads.add_participant(group.id, BOB.account, Surface.TELEGRAM, "-1")
     for text in ("one", "set plan a", "three"):
         await service.turns.ask(ANN, group.id, text)
     return group

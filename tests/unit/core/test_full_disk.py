@@ -12,15 +12,16 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
-from support.steps import noise
+from support.steps import draft, noise
 from support.web import Patient
 from support.world import ANN, Clock
 
 from turnback.core import open_service
 from turnback.core.errors import StoreUnavailable
 from turnback.core.folder import STEPS_FILE, THREADS_FILE
-from turnback.core.models import Thread
+from turnback.core.models import CaptureResult, Thread
 from turnback.core.service import Turnback
+from turnback.core.state.codec import encode
 from turnback.core.turns import running
 
 Full = Callable[[], AbstractContextManager[None]]
@@ -106,6 +107,10 @@ def alerts(service: Turnback) -> float | None:
     return service.metrics.registry.get_sample_value("turnback_alerts_total", {"kind": "threads_unavailable"})
 
 
+def store_alerts(service: Turnback) -> float | None:
+    return service.metrics.registry.get_sample_value("turnback_alerts_total", {"kind": "steps_unavailable"})
+
+
 async def saved(service: Turnback, thread: Thread) -> list[str]:
     return [v.step.summary for v in (await service.rewind.list_steps(ANN, thread.id)).steps]
 
@@ -151,4 +156,39 @@ async def test_conversations_that_cannot_be_written_alert_the_operator_until_the
         assert [alert.kind for alert in service.alerts.active] == ["threads_unavailable"]
         assert alerts(service) == 1
     await service.maintenance.look_at_threads()
+    assert service.alerts.active == ()
+
+
+async def capture(service: Turnback, thread: Thread, number: int, size: int) -> CaptureResult:
+    """Save a step, past the thread store."""
+    state = {"messages": [{"role": "user", "content": noise(number, size)}]}
+    return await service.recorder.capture(draft(thread_id=thread.id, epoch=thread.epoch), encode(state))
+
+
+async def heard_of_it(service: Turnback) -> None:
+    await service.maintenance._tasks.settle(10)
+
+
+@pytest.mark.parametrize("volume", ["small disk"], indirect=True)
+async def test_steps_that_cannot_be_saved_alert_the_operator_once_until_there_is_room(
+    service: Turnback, thread: Thread, volume: tuple[Path, Full]
+) -> None:
+    with volume[1]():
+        for number in range(3):
+            assert await capture(service, thread, number, 3_000_000) is CaptureResult.FAILED
+            assert await service.maintenance.look_at_store()
+            assert [alert.kind for alert in service.alerts.active] == ["steps_unavailable"]
+        assert store_alerts(service) == 1
+    assert await service.maintenance.look_at_store()
+    assert service.alerts.active == ()
+
+
+async def test_step_that_is_saved_again_settles_the_alert(
+    service: Turnback, thread: Thread, volume: tuple[Path, Full]
+) -> None:
+    with volume[1]():
+        assert await capture(service, thread, 1, 3_000_000) is CaptureResult.FAILED
+        assert [alert.kind for alert in service.alerts.active] == ["steps_unavailable"]
+    assert await capture(service, thread, 2, 1000) is CaptureResult.STORED
+    await heard_of_it(service)
     assert service.alerts.active == ()

@@ -301,6 +301,20 @@ async def test_store_that_comes_back_is_caught_up_with(service: Turnback, clock:
     assert service.alerts.active == ()
 
 
+@pytest.mark.parametrize(("room", "writable"), [(10**6, True), (10**12, False)])
+async def test_store_that_can_only_be_read_stays_out_of_order(
+    service: Turnback, clock: Clock, room: int, writable: bool
+) -> None:
+    async def unavailable(*_: object) -> object:
+        raise StoreUnavailable
+
+    steps = service.steps if writable else Steps(service.steps, clear=unavailable)
+    maintenance = maintenance_with(service, steps, clock, disk_free=room)
+    maintenance.store_failed(StoreUnavailable())
+    assert await maintenance.look_at_store()
+    assert service.alerts.stands("steps_unavailable")
+
+
 async def test_missed_job_raises_an_alert(service: Turnback) -> None:
     service.maintenance._job_failed(JobEvent(EVENT_JOB_MISSED, "cleanup", "default"))
     assert [alert.kind for alert in service.alerts.active] == ["cleanup_failed"]

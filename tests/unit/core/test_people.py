@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.world import Clock
 
-from turnback.core.models import Action, Outcome, Surface, ThreadId
+from turnback.core.models import Action, Identity, Outcome, Surface, ThreadId
 from turnback.core.people import LINK_MINUTES, SESSION_DAYS, LinkState, People
 from turnback.core.threads.sqlite import SqliteThreadStore
 
@@ -171,3 +171,64 @@ async def test_link_lasts_ten_minutes(people: People, store: SqliteThreadStore) 
     (row,) = await store.secrets(ann.id)
     assert row.expires_at is not None
     assert row.expires_at - row.created_at == timedelta(minutes=10)
+
+
+# admins by the settings
+
+
+async def telegram_user(people: People, store: SqliteThreadStore, name: str, key: str) -> None:
+    account = await people.ensure_account(name)
+    identity = Identity(surface=Surface.TELEGRAM, user_key=key, account=account.id, name=name)
+    await store.add_identity(identity)
+
+
+async def admins(store: SqliteThreadStore) -> set[str]:
+    return {account.name for account in await store.accounts() if account.admin}
+
+
+async def test_who_is_named_is_an_admin_until_no_more(people: People, store: SqliteThreadStore) -> None:
+    await telegram_user(people, store, "ann", "1")
+    await telegram_user(people, store, "bob", "2")
+    await people.settle_admins(["telegram:1", "Cleo"])
+    assert await admins(store) == {"ann", "Cleo"}
+    await people.settle_admins(["TELEGRAM:2"])
+    assert await admins(store) == {"bob"}
+    await people.settle_admins([])
+    assert await admins(store) == set()
+
+
+async def test_admin_in_their_own_right_stays_one_whatever_is_named(people: People, store: SqliteThreadStore) -> None:
+    await telegram_user(people, store, "ann", "1")
+    await people.settle_admins(["telegram:1"])
+    await people.ensure_account("ann", admin=True)
+    await people.settle_admins([])
+    assert await admins(store) == {"ann"}
+
+
+async def test_name_of_a_platforms_user_names_no_account(people: People, store: SqliteThreadStore) -> None:
+    await people.ensure_account("telegram:1")
+    await people.settle_admins(["telegram:1"])
+    assert await admins(store) == set()
+
+
+async def test_users_of_a_platform_who_are_admins_are_found(people: People, store: SqliteThreadStore) -> None:
+    for name, key in (("ann", "1"), ("bob", "2"), ("cleo", "3")):
+        await telegram_user(people, store, name, key)
+    await people.ensure_account("bob", admin=True)
+    await people.settle_admins(["telegram:1"])
+    assert list(await store.admins(Surface.TELEGRAM)) == ["1", "2"]
+    assert list(await store.admins(Surface.SLACK)) == []
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_account_that_is_joined_to_an_admins_is_an_admins_in_the_same_way(
+    people: People, store: SqliteThreadStore, named: bool
+) -> None:
+    await telegram_user(people, store, "ann", "1")
+    bob = await people.ensure_account("bob")
+    await people.settle_admins(["telegram:1"] if named else [])
+    ann = await people.ensure_account("ann", admin=not named)
+    await store.merge_accounts(bob.id, ann.id)
+    assert await admins(store) == {"bob"}
+    await people.settle_admins([])
+    assert await admins(store) == (set() if named else {"bob"})

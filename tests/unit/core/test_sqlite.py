@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import sqlite3
 import threading
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -236,6 +238,76 @@ async def test_write_to_a_locked_file_fails_and_heals(path: Path, monkeypatch: p
 
 
 # backups and scripts
+
+# at once
+
+
+def where(_db: sqlite3.Connection) -> int:
+    """The thread that it runs on."""
+    return threading.get_ident()
+
+
+async def prove(db: Database) -> None:
+    for _ in range(sqlite.PROVEN):
+        assert await db.write(where, quick=True) != threading.get_ident()
+
+
+async def test_quick_transactions_run_at_once_when_some_were_quick(db: Database) -> None:
+    await prove(db)
+    assert await db.write(where, quick=True) == await db.read(where, quick=True) == threading.get_ident()
+    assert await db.write(where) != threading.get_ident()
+
+
+async def test_quick_write_that_is_synced_runs_on_its_thread(path: Path) -> None:
+    db = await Database.open(path, [ONE], durability="full")
+    await prove(db)
+    assert await db.write(where, quick=True) != threading.get_ident()
+    await db.close()
+
+
+async def test_quick_write_that_waited_sends_the_next_ones_to_the_thread(db: Database) -> None:
+    await prove(db)
+    await db.write(lambda _db: time.sleep(2 * sqlite.SLOW), quick=True)
+    await prove(db)
+    assert await db.write(where, quick=True) == threading.get_ident()
+
+
+async def test_quick_write_overtakes_none(db: Database) -> None:
+    await prove(db)
+    first = asyncio.ensure_future(db.write(functools.partial(add, "first")))
+    await asyncio.sleep(0)
+    assert await db.write(words, quick=True) == ["first"]
+    await first
+
+
+async def test_quick_write_to_a_locked_file_waits_beside_the_loop(db: Database, path: Path) -> None:
+    await prove(db)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waiting = asyncio.ensure_future(db.write(functools.partial(add, "late"), quick=True))
+    await asyncio.sleep(0)
+    assert not waiting.done(), "the loop is free meanwhile"
+    other.execute("COMMIT")
+    other.close()
+    await waiting
+    assert contents(path) == ["late"]
+
+
+async def test_quick_writes_let_other_tasks_run(db: Database) -> None:
+    await prove(db)
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    counting = asyncio.ensure_future(count())
+    for number in range(2000):
+        await db.write(functools.partial(add, str(number)), quick=True)
+    counting.cancel()
+    assert turns > 2
 
 
 async def test_backup_is_a_whole_file_without_a_log(db: Database, tmp_path: Path) -> None:

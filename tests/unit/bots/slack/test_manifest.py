@@ -8,7 +8,7 @@ from support.slack_bot import manifest
 from turnback.bots.commands import CATALOGUE
 from turnback.bots.slack.adapter import COMMANDS
 from turnback.bots.slack.listeners import ASSISTANT, EVENTS
-from turnback.bots.slack.reading import SHORTCUTS
+from turnback.bots.slack.reading import LEFT, SHORTCUTS
 
 
 def test_slack_takes_the_manifest() -> None:
@@ -36,4 +36,4 @@ def test_shortcuts_are_those_that_exist() -> None:
 
 def test_events_are_those_that_are_listened_to() -> None:
     kinds = {event.partition(".")[0] for event in read_manifest(manifest()).events}
-    assert kinds == {*EVENTS, ASSISTANT}
+    assert kinds == {*EVENTS, *LEFT, ASSISTANT}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from support.listening import Surroundings, Told, listen
 
-from turnback.core.agents import compaction, demo, history
+from turnback.core.agents import compaction, demo, dialect
 from turnback.core.agents.builtin import PydanticAgent
 from turnback.core.agents.options import AgentOptions
 from turnback.core.state.finish import is_finished
@@ -44,9 +44,9 @@ async def test_conversation_stays_near_the_limit(short: PydanticAgent, context: 
 async def test_steps_from_before_hold_the_originals(short: PydanticAgent, context: Surroundings) -> None:
     told = await talk(short, context, 6, {})
 
-    assert any(history.mark_of(message) == history.SUMMARY for message in told[-1].state["messages"])
+    assert any(dialect.mark_of(message) == dialect.SUMMARY for message in told[-1].state["messages"])
     assert "message 0" in json.dumps(told[1].steps[-1]["state"])
-    assert not any(history.mark_of(message) == history.SUMMARY for message in told[1].state["messages"])
+    assert not any(dialect.mark_of(message) == dialect.SUMMARY for message in told[1].state["messages"])
 
 
 async def test_summary_is_no_turn_of_a_user(short: PydanticAgent, context: Surroundings) -> None:
@@ -63,9 +63,9 @@ async def test_summary_is_no_turn_of_a_user(short: PydanticAgent, context: Surro
 async def test_second_compaction_keeps_the_first_ones_summary(short: PydanticAgent, context: Surroundings) -> None:
     told = await talk(short, context, 8, {})
 
-    marks = [history.mark_of(message) for message in told[-1].state["messages"]]
-    assert marks.count(history.SUMMARY) == 1
-    assert marks[0] == history.SUMMARY
+    marks = [dialect.mark_of(message) for message in told[-1].state["messages"]]
+    assert marks.count(dialect.SUMMARY) == 1
+    assert marks[0] == dialect.SUMMARY
 
 
 async def test_fork_of_a_compacted_state_stays_compact(short: PydanticAgent, context: Surroundings) -> None:
@@ -103,7 +103,7 @@ def test_newest_turns_are_kept_whole() -> None:
 
 def test_note_goes_with_its_turn() -> None:
     turn = [
-        history.marked(history.NOTE, "note"),
+        dialect.marked(dialect.NOTE, "note"),
         {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "u" * 400}]},
     ]
 

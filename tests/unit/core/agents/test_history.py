@@ -9,7 +9,7 @@ import pytest
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 from support.listening import Surroundings, listen
 
-from turnback.core.agents import history
+from turnback.core.agents import dialect, history
 from turnback.core.agents.builtin import PydanticAgent
 from turnback.core.state.messages import readable
 
@@ -134,4 +134,4 @@ def test_answer_so_far_begins_after_the_users_words() -> None:
         ModelResponse(parts=[TextPart(content="third")]),
     ]
 
-    assert history.answer_so_far(history.dump(messages)) == ["second", "third"]
+    assert dialect.answer_so_far(history.dump(messages)) == ["second", "third"]

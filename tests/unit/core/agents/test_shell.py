@@ -83,6 +83,29 @@ async def test_cancelled_command_is_ended_with_its_children(context: Surrounding
     assert ends(child)
 
 
+async def test_command_cancelled_while_it_starts_is_ended_with_its_children(
+    context: Surroundings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fifo, let_go, start = context.workspace / "started", asyncio.Event(), asyncio.create_subprocess_exec
+
+    async def slow_start(*words: str, **options: Any) -> asyncio.subprocess.Process:
+        process = await start(*words, **options)
+        await let_go.wait()
+        return process
+
+    os.mkfifo(fifo)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", slow_start)
+    task = asyncio.create_task(run(Unconfined(), context, "sleep 600 & echo $! > started; wait"))
+    child = int(await asyncio.to_thread(fifo.read_text))
+
+    task.cancel()
+    let_go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert ends(child)
+
+
 async def test_background_job_ends_with_its_command(context: Surroundings) -> None:
     text = await run(Unconfined(), context, "sleep 600 & echo $!")
 

@@ -9,12 +9,14 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from turnback.core.packs import SCHEMA, Packs, load
+from turnback.core.packs import SCHEMA, Packs, Stored, load
 from turnback.core.packs.cursor import Cursors
 from turnback.core.sqlite import split_statements
 from turnback.core.state import codec
 
 WORDS = ["ash", "bay", "cove", "dune", "elm", "fern", "glen", "heath", "isle", "jetty", "knoll", "loch", "moor", "ness"]
+
+KEPT = "SELECT ref FROM kept WHERE thread = ?1 ORDER BY id DESC"
 
 ACTS = st.sampled_from(
     [
@@ -31,7 +33,7 @@ class History:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.db = _database()
-        self.packs = Packs(suspects=lambda _data, _thread: False, cursors=Cursors(most=2, most_bytes=100_000))
+        self.packs = Packs(KEPT, suspects=lambda _data, _thread: False, cursors=Cursors(most=2, most_bytes=100_000))
         self.state: dict[str, Any] = {"messages": [], "pad": self.text(3000), "n": 0}
         self.kept: dict[bytes, dict[str, Any]] = {}
 
@@ -49,9 +51,12 @@ class History:
             self.save()
 
     def save(self) -> None:
-        stored = self.packs.put(self.db, "t", codec.encode(self.state))
+        self.keep(self.packs.put(self.db, "t", codec.encode(self.state)), self.state)
+
+    def keep(self, stored: Stored, state: dict[str, Any]) -> None:
         assert stored.ref not in self.kept
-        self.kept[stored.ref] = dict(self.state)
+        self.kept[stored.ref] = dict(state)
+        self.db.execute("INSERT INTO kept(thread, ref) VALUES (?, ?)", (stored.number, stored.ref))
 
     def append(self) -> None:
         size = self.random.choice([20, 400, 9000])
@@ -101,6 +106,7 @@ class History:
     def _drop(self, refs: list[bytes], *, purge: bool = False) -> None:
         for ref in refs:
             del self.kept[ref]
+            self.db.execute("DELETE FROM kept WHERE ref = ?", (ref,))
         self.packs.drop(self.db, "t", refs, purge=purge)
 
     def drop_one(self) -> None:
@@ -116,7 +122,7 @@ class History:
         self._drop(self.random.sample(list(self.kept), len(self.kept) // 3), purge=True)
 
     def restart(self) -> None:
-        self.packs = Packs(suspects=lambda _data, _thread: False)
+        self.packs = Packs(KEPT, suspects=lambda _data, _thread: False)
 
     def copy(self) -> None:
         """Move the thread to another file by a bundle, and go on there."""
@@ -126,8 +132,9 @@ class History:
         bundle = self.packs.bundle(self.db, "t", ref)
         self.db.close()
         self.db = _database()
-        self.packs = Packs(suspects=lambda _data, _thread: False)
-        self.kept = {self.packs.put(self.db, "t", bundle).ref: state}
+        self.restart()
+        self.kept = {}
+        self.keep(self.packs.put(self.db, "t", bundle), state)
         self.state = dict(state)
 
     def check(self) -> None:
@@ -135,14 +142,14 @@ class History:
             assert load(self.packs.peek(self.db, "t", ref)) == state
             assert load(self.packs.bundle(self.db, "t", ref)) == state
         [(total,)] = self.db.execute(
-            "SELECT sum(size) FROM (SELECT size FROM pack_blob UNION ALL SELECT size FROM pack_state)"
+            "SELECT sum(size) FROM (SELECT size FROM pack_blob UNION ALL SELECT length(data) AS size FROM pack_loose)"
         )
         assert (total or 0,) == self.db.execute("SELECT bytes FROM pack_thread WHERE number = 0").fetchone()
 
 
 def _database() -> sqlite3.Connection:
     db = sqlite3.connect(":memory:", isolation_level=None)
-    for statement in split_statements(SCHEMA):
+    for statement in split_statements(SCHEMA + "CREATE TABLE kept (id INTEGER PRIMARY KEY, thread INTEGER, ref BLOB);"):
         db.execute(statement)
     return db
 
@@ -156,7 +163,7 @@ def test_any_history_reads_back_equal_and_leaves_nothing(acts: list[str], seed: 
             history.act(act)
         history.check()
         history._drop(list(history.kept))
-        for table in ("pack_blob", "pack_state"):
+        for table in ("pack_blob", "pack_loose"):
             assert history.db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
     finally:
         history.db.close()

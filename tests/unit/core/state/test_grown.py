@@ -30,7 +30,7 @@ messages = st.lists(
 
 def look(grown: Grown, history: list[Any]) -> tuple[int, bool]:
     state = {"messages": history}
-    return grown.outline(state, codec.encode(state).messages)
+    return grown.outline(state, codec.encode(state).messages)[:2]
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), messages), max_size=8))
@@ -57,4 +57,4 @@ def test_a_call_that_waits_is_open_until_its_result_comes() -> None:
 
 
 def test_messages_that_are_no_list_are_outlined() -> None:
-    assert Grown().outline({"messages": LONG}, b"") == outline({"messages": LONG})
+    assert Grown().outline({"messages": LONG}, b"")[:2] == outline({"messages": LONG})

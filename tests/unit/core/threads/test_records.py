@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from support.threads import NOW
+from support.threads import ANN, BOB, NOW, TRIP
 
 from turnback.core.models import Surface
 from turnback.core.threads.restoring import carry_over
@@ -37,7 +37,7 @@ async def test_backup_does_not_bring_back_an_update_that_was_handled_since(
     await store.claim(Surface.TELEGRAM, "1", {"text": "hi"}, NOW)
     await store.backup(str(copy))
     await store.start_claim(Surface.TELEGRAM, "1")
-    await store.claim(Surface.TELEGRAM, "2", {"text": "later"}, NOW)
+    await store.claim(Surface.TELEGRAM, "2", {"text": "later"}, NOW, place="chat:1")
     await store.close()
 
     carry_over(copy, tmp_path / "turnback.db")
@@ -45,4 +45,28 @@ async def test_backup_does_not_bring_back_an_update_that_was_handled_since(
     restored = await SqliteThreadStore.open(copy)
     assert [claim.key for claim in await restored.unstarted_claims()] == ["2"]
     assert not await restored.claim(Surface.TELEGRAM, "1", {}, NOW)
+    assert list(await restored.last_claims(Surface.TELEGRAM, 9)) == [("chat:1", "2")]
+    await restored.close()
+
+
+async def test_backup_brings_back_neither_who_has_left_a_group_since_nor_its_old_id(
+    store: SqliteThreadStore, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    await store.create_thread(TRIP, "Us", Surface.TELEGRAM, ANN, NOW, group=True)
+    for account in (ANN, BOB):
+        await store.add_participant(TRIP, account, Surface.TELEGRAM, "-1")
+    await store.bind(Surface.TELEGRAM, "-1", TRIP)
+    await store.backup(str(copy))
+    await store.drop_participants(Surface.TELEGRAM, "-1", BOB)
+    await store.move_place(Surface.TELEGRAM, "-1", "-100")
+    await store.close()
+
+    carry_over(copy, tmp_path / "turnback.db")
+
+    restored = await SqliteThreadStore.open(copy)
+    assert set(await restored.participants(TRIP)) == {ANN}
+    assert await restored.moved_places(Surface.TELEGRAM) == {"-1": "-100"}
+    assert await restored.bound(Surface.TELEGRAM, "-100") == TRIP
+    assert set(await restored.drop_participants(Surface.TELEGRAM, "-100", ANN)) == {(TRIP, ANN)}
     await restored.close()

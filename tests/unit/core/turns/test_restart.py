@@ -82,6 +82,56 @@ async def test_close_does_not_hang_on_an_agent_that_does_not_stop(house: House) 
     free.set()
 
 
+async def test_close_while_a_gate_is_being_stored_leaves_the_turn_at_it(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored, told = asyncio.Event(), asyncio.Event()
+    open_gates = house.threads.open_gates
+
+    async def slowly(*args: Any) -> None:
+        await open_gates(*args)
+        stored.set()
+        await told.wait()
+
+    monkeypatch.setattr(house.threads, "open_gates", slowly)
+    sent = await house.turns.send(ANN, THREAD, "gated x")
+    await stored.wait()
+    closing = asyncio.create_task(house.turns.close())
+    await house.others_had_time()
+    told.set()
+    await closing
+    assert (await house.turns.wait(sent)).status == "approval_pending"
+
+    kill(house)
+    await house.turns.recover()
+    (gate,) = await house.threads.gates(THREAD, 1)
+    assert (await house.turns.decided(ANN, THREAD, gate.id, True)).reply == "resumed [('x', True)]"
+
+
+async def test_close_before_the_turn_heard_of_an_answer_keeps_the_answer(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = await house.turns.ask(ANN, THREAD, "gated x")
+    await house.others_had_time()
+    with monkeypatch.context() as patched:
+        patched.setattr(house.threads, "gates", lambda *_: asyncio.Event().wait())
+        await house.turns.decide(ANN, THREAD, asked.gates[0].id, True)
+        await house.turns.close()
+
+    kill(house)
+    await house.turns.recover()
+    await until(lambda: not house.turns.running(THREAD))
+    assert (await house.rows())[-1] == ("assistant", "resumed [('x', True)]")
+
+
+async def test_close_right_after_a_stop_does_not_leave_the_turn_at_its_gate(house: House) -> None:
+    await house.turns.ask(ANN, THREAD, "gated x")
+    turn = house.turns._lanes[THREAD].current
+    await asyncio.gather(turn.stop(), turn.leave(1))
+    await until(lambda: not house.turns._lanes)
+    assert (await house.rows())[-1] == ("note", "Stopped.")
+
+
 @pytest.mark.parametrize("approve", [True, False])
 async def test_turn_at_a_gate_goes_on_after_a_restart(house: House, approve: bool) -> None:
     asked = await house.turns.ask(ANN, THREAD, "gated x")

@@ -140,22 +140,21 @@ async def test_title_that_a_person_gave_stays(house: House) -> None:
     assert (await house.thread()).title == "Mine"
 
 
-async def test_who_writes_in_a_group_takes_part(house: House) -> None:
+async def test_who_takes_part_in_a_group_is_told_of_its_turns(house: House) -> None:
     group = ThreadId("9" * 32)
     await house.threads.create_thread(group, "Us", Surface.TELEGRAM, ANN.account, house.time(), group=True)
     await house.threads.create_account(BOB.account, BOB.name, house.time())
-    bob = replace(BOB, surface=Surface.TELEGRAM, identity="telegram:7")
+    await house.threads.add_participant(group, BOB.account, Surface.TELEGRAM, "-1")
 
-    assert (await house.turns.ask(bob, group, "hello")).status == "done"
-    assert BOB.account in await house.threads.participants(group)
+    assert (await house.turns.ask(BOB, group, "hello")).status == "done"
     assert house.told("turn_finished")[0].readers == {ANN.account, BOB.account}
 
 
-async def test_stranger_with_a_token_does_not_get_into_a_group(house: House) -> None:
+async def test_nobody_gets_into_a_group_by_writing_into_its_thread(house: House) -> None:
     group = ThreadId("9" * 32)
     await house.threads.create_thread(group, "Us", Surface.TELEGRAM, ANN.account, house.time(), group=True)
     with pytest.raises(Forbidden):
-        await house.turns.send(BOB, group, "hello")
+        await house.turns.send(replace(BOB, surface=Surface.TELEGRAM, identity="telegram:7"), group, "hello")
     assert BOB.account not in await house.threads.participants(group)
 
 
