@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import structlog
+from hypothesis import settings
 
 MEMORY = Path("/dev/shm")
 MEMORY_WANTED = 4 * 1024**3
@@ -20,8 +21,11 @@ MEMORY_WANTED = 4 * 1024**3
 def pytest_configure() -> None:
     """What tests write lies in memory where there is some: each database waits for the disk many times.
 
-    Tracebacks in logs are plain: the default form takes seconds to draw one, and holds the loop.
+    Tracebacks in logs are plain: the default form takes seconds to draw one, and holds the loop. No example of
+    hypothesis fails because the machine was busy.
     """
+    settings.register_profile("turnback", deadline=None)
+    settings.load_profile("turnback")
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= MEMORY_WANTED:
         os.environ.setdefault("TMPDIR", str(MEMORY))
         tempfile.tempdir = None  # to be looked up anew

@@ -226,5 +226,5 @@ async def test_page_that_asks_for_a_part_after_its_session_ended_leads_to_the_do
     page = await visitors.visit("ann", f"/replay?thread={thread.id}")
     await page.context.clear_cookies()
     await home.ask("ann", thread.id, "two")
-    await page.wait_for_url("**/login")
+    await expect(page).to_have_url(re.compile("/login$"))
     await expect(page.get_by_role("main")).to_contain_text("This browser is not signed in, or not any more.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Request, expect
 from support.browser import DESKTOP, NARROW, PHONE, Lodge, Visitors, go, is_wider_than_screen, violations
 
 from turnback.core.models import StepId, Thread
@@ -134,10 +134,16 @@ async def test_note_stays_to_be_read_while_the_list_moves_on(visitors: Visitors,
     visitors.watch.allowed = ("404",)
     thread = await branched(home)
     page = await visitors.visit("ann", f"/replay?thread={thread.id}&step=00000000")
-    await expect(page.locator("#note")).to_contain_text("There is no such step here")
+    refreshed = set()
+
+    def note(request: Request) -> None:
+        refreshed.add(request.headers.get("hx-target"))
+
+    page.on("request", note)
     async with page.expect_response(lambda answer: answer.request.headers.get("hx-target") == "steps"):
         await home.ask("ann", thread.id, "a newer thing")
     await expect(page.locator("#steps")).to_contain_text("a newer thing")
+    assert "overview" not in refreshed
     await expect(page.locator("#note")).to_contain_text("There is no such step here")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from typing import Any
 
@@ -36,7 +37,7 @@ def kept(db: sqlite3.Connection) -> Kept:
 
 
 def history(count: int) -> list[dict[str, Any]]:
-    return [{"role": "user", "content": f"{n} " * 200} for n in range(count)]
+    return [{"role": "user", "content": random.Random(n).randbytes(300).hex()} for n in range(count)]
 
 
 def test_history_that_grows_is_stored_for_what_is_new(kept: Kept) -> None:
@@ -48,7 +49,7 @@ def test_history_that_grows_is_stored_for_what_is_new(kept: Kept) -> None:
 def test_old_message_that_is_changed_in_place_is_noticed(kept: Kept) -> None:
     messages = history(200)
     before = kept.save(messages)
-    messages[7]["content"] = messages[7]["content"].replace("7", "8")
+    messages[7]["content"] = messages[7]["content"].replace("a", "b")
     messages.append({"role": "user", "content": "more"})
     after = kept.save(messages)
     assert kept.read(before) == history(200)
