@@ -179,7 +179,8 @@ class Desk:
             origin = Origin(m.place.surface, m.place.key or "", m.id)
             sent = await self._service.turns.send(actor, thread_id, m.text, origin=str(origin), files=files)
             if sent.status == "queued":
-                lines.append(QUEUED)
+                if not sent.behind_own:  # else they were told so
+                    lines.append(QUEUED)
                 self._tasks.start(self._watch(origin, sent))
         return Reply(text="\n".join(lines)) if lines else None
 

@@ -277,8 +277,9 @@ class Turns:
                 message.waiting = await self._threads.add_waiting(
                     thread_id, message.actor, message.text, origin=message.origin, files=message.files
                 )
+                behind_own = any(before.actor.account == message.actor.account for before in lane.queue)
                 lane.queue.append(message)
-                return Sent(turn_index=None, status="queued", progress=message.progress)
+                return Sent(turn_index=None, status="queued", progress=message.progress, behind_own=behind_own)
             current = await self._begin(thread_id, message)
             self._open_lane(thread_id, current, deque())
             return Sent(turn_index=current.turn.turn_index, status="running", progress=message.progress)

@@ -71,11 +71,15 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """A message that was accepted; `turn_index` is None while it waits behind others."""
+    """A message that was accepted; `turn_index` is None while it waits behind others.
+
+    `behind_own`: another one of the same person waits before it.
+    """
 
     turn_index: int | None
     status: Literal["running", "queued"]
     progress: Progress = field(repr=False)
+    behind_own: bool = False
 
     @property
     def done(self) -> asyncio.Future[TurnResult]:

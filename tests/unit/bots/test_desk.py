@@ -53,6 +53,16 @@ async def test_message_during_a_turn_waits_and_is_told_so(house: Hall) -> None:
     await ann.reads("slept", "said next")
 
 
+async def test_people_whose_message_waits_are_not_told_of_each_further_one(house: Hall) -> None:
+    ann = house.walker()
+    for text in ("slow", "next", "and", "more"):
+        await ann.say(text)
+    assert ann.texts == ["A turn is running; yours comes next."]
+    house.agent.go("start")
+    house.agent.go("middle")
+    await ann.reads("slept", "said next", "said and", "said more")
+
+
 async def test_waiting_message_is_returned_when_the_chat_goes_back(house: Hall) -> None:
     ann = house.walker()
     await house.tell(ann, "one")
