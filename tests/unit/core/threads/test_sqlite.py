@@ -58,8 +58,6 @@ async def talk(store: SqliteThreadStore) -> Talk:
     return await Talk(store).start()
 
 
-
-
 async def count(store: SqliteThreadStore, table: str) -> int:
     return await store._db.read(lambda db: int(db.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0]))
 
