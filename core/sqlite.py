@@ -86,8 +86,8 @@ class _Connection(aiosqlite.Connection):
             await asyncio.to_thread(self._thread.join)
             raise
 
-    async def run(self, fn: Callable[[sqlite3.Connection], T], *, quick: bool = False) -> T:
-        """Run `fn`; what is quick at once, if that is likely to be true."""
+    async def run(self, fn: Callable[[sqlite3.Connection], T], *, quick: bool = False, judged: bool = True) -> T:
+        """Run `fn`; what is quick at once, if that is likely to be true. How quick it was counts if it is `judged`."""
         if quick and self._pace.quick >= PROVEN and self._given == self._done:
             try:
                 result = self._timed(fn, 0)
@@ -100,13 +100,13 @@ class _Connection(aiosqlite.Connection):
                     await asyncio.sleep(0)
                 return result
         self._given += 1
-        result = await self._execute(self._there, fn, quick)  # type: ignore[no-untyped-call]
+        result = await self._execute(self._there, fn, judged)  # type: ignore[no-untyped-call]
         self._pace.held = 0.0
         return result
 
-    def _there(self, fn: Callable[[sqlite3.Connection], T], quick: bool) -> T:
+    def _there(self, fn: Callable[[sqlite3.Connection], T], judged: bool) -> T:
         try:
-            if quick:
+            if judged:
                 return self._timed(fn, BUSY_SECONDS)
             self._wait(BUSY_SECONDS)
             return fn(self._conn)
@@ -177,7 +177,7 @@ class Database:
 
     async def outside(self, fn: Callable[[sqlite3.Connection], T]) -> T:
         """Run `fn` on the writing connection outside of any transaction (checkpoints, vacuum)."""
-        return await self._writer.run(fn)
+        return await self._writer.run(fn, judged=False)
 
     async def read(self, fn: Callable[[sqlite3.Connection], T], *, quick: bool = False) -> T:
         """Run `fn`, which may happen twice, on one consistent view of the file."""

@@ -44,10 +44,12 @@ def append(db: sqlite3.Connection, cursor: Cursor, new: Sequence[bytes]) -> tupl
 
 
 def settle(db: sqlite3.Connection, cursor: Cursor) -> None:
-    """A state was written: make pieces of the tails if it is time."""
+    """A state was written: make pieces of the tails if it is time, or merge some; no save does both."""
     cursor.since += 1
     if cursor.since >= FAN or cursor.loose_bytes >= PIECE:
         flush(db, cursor)
+    elif cursor.since == FAN // 2:
+        any(_merge(db, cursor, log) for log in LOGS)  # one at a time: the others wait for the next time
 
 
 def flush(db: sqlite3.Connection, cursor: Cursor) -> None:
@@ -67,7 +69,6 @@ def flush(db: sqlite3.Connection, cursor: Cursor) -> None:
         loose.remove(db, cursor.number)
     cursor.loose = loose.Loose()
     cursor.since = cursor.loose_bytes = 0
-    any(_merge(db, cursor, log) for log in LOGS)  # one at a time: the others wait for the next time
 
 
 def stored(

@@ -108,14 +108,21 @@ class Packs:
             if logs.sweep(db, cursor.number, log, live, purge):
                 cursor.found(log, tables.all_pieces(db, cursor.number, log))
 
-    def drop_thread(self, db: sqlite3.Connection, thread: str) -> None:
-        """Let go of everything of a thread."""
+    def drop_thread(self, db: sqlite3.Connection, thread: str, own: str | None = None) -> int:
+        """Let go of everything of a thread.
+
+        `own` deletes what its keeper has of it beside, ?1 being the thread's number; answers how many rows that were.
+        """
         self._cursors.forget(thread)
         number = tables.find_number(db, thread)
-        if number is not None:
-            loose.remove(db, number)
-            tables.remove_all(db, number)
-            db.execute("DELETE FROM pack_thread WHERE number = ?", (number,))
+        if number is None:
+            return 0
+        tables.begin_leaving(db, number)
+        removed = db.execute(own, (number,)).rowcount if own else 0
+        loose.remove(db, number)
+        tables.remove_all(db, number)
+        tables.end_leaving(db, number)
+        return removed
 
     def rolled_back(self, thread: str | None = None) -> None:
         """A transaction failed: forget what was remembered of a thread, or of all."""

@@ -22,6 +22,7 @@ CREATE TABLE pack_loose (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE pack_blob (
     id INTEGER PRIMARY KEY, raw INTEGER NOT NULL, level INTEGER NOT NULL, size INTEGER NOT NULL, data BLOB NOT NULL
 );
+CREATE TABLE pack_leaving (number INTEGER PRIMARY KEY);
 CREATE TABLE pack_secret (seed INTEGER NOT NULL);
 INSERT INTO pack_thread(number, name) VALUES (0, '');
 INSERT INTO pack_secret(seed) VALUES (abs(random()));
@@ -32,10 +33,14 @@ END;
 CREATE TRIGGER pack_loose_added AFTER INSERT ON pack_loose BEGIN
     UPDATE pack_thread SET bytes = bytes + length(NEW.data) WHERE number IN (0, NEW.id >> 8);
 END;
-CREATE TRIGGER pack_loose_removed AFTER DELETE ON pack_loose BEGIN
+CREATE TRIGGER pack_loose_removed AFTER DELETE ON pack_loose
+    WHEN OLD.id >> 8 NOT IN (SELECT number FROM pack_leaving)
+BEGIN
     UPDATE pack_thread SET bytes = bytes - length(OLD.data) WHERE number IN (0, OLD.id >> 8);
 END;
-CREATE TRIGGER pack_blob_removed AFTER DELETE ON pack_blob BEGIN
+CREATE TRIGGER pack_blob_removed AFTER DELETE ON pack_blob
+    WHEN OLD.id >> 38 NOT IN (SELECT number FROM pack_leaving)
+BEGIN
     UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number = 0;
     UPDATE pack_thread SET bytes = bytes - OLD.size WHERE number = OLD.id >> 38;
 END;
@@ -107,6 +112,20 @@ def frames(db: sqlite3.Connection, number: int, log: int, span: Range) -> list[t
         (first, first + span[0], first + span[1]),
     )
     return [(Piece(row - first, raw, level), data) for row, raw, level, data in rows if row - first + raw > span[0]]
+
+
+def begin_leaving(db: sqlite3.Connection, number: int) -> None:
+    """All of a thread goes: what it has is taken from the counters at once, instead of row by row."""
+    columns = [name for _, name, *_ in db.execute("PRAGMA table_info(pack_thread)") if name not in ("number", "name")]
+    changes = ", ".join(f"{c} = {c} - (SELECT {c} FROM pack_thread WHERE number = ?1)" for c in columns)
+    db.execute(f"UPDATE pack_thread SET {changes} WHERE number = 0", (number,))
+    db.execute("INSERT INTO pack_leaving(number) VALUES (?)", (number,))
+
+
+def end_leaving(db: sqlite3.Connection, number: int) -> None:
+    """Nothing of a thread is left but its name and number, which go now."""
+    db.execute("DELETE FROM pack_thread WHERE number = ?", (number,))
+    db.execute("DELETE FROM pack_leaving")
 
 
 def remove_all(db: sqlite3.Connection, number: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import sqlite3
+import struct
 from pathlib import Path
 
 import structlog
@@ -17,7 +18,7 @@ import structlog
 from turnback.core.sqlite import JOURNAL_LIMIT, Database
 
 DUE = 8 * 1024 * 1024
-"""Bytes of log from which on it is moved."""
+"""Bytes of log in use from which on it is moved."""
 
 OVERDUE = 4 * JOURNAL_LIMIT
 """Bytes of log from which on a save waits for it."""
@@ -27,6 +28,11 @@ TRIES, MILLISECONDS = 8, 250
 
 LOOK = 16
 """Saves between two looks at its size."""
+
+_INDEX = struct.Struct("=IIIHHI")
+
+_FRAME = 24
+"""Bytes of a frame of the log beside its page."""
 
 _log = structlog.get_logger(__name__)
 
@@ -51,7 +57,7 @@ class Checkpointer:
         self._saves += 1
         if self._saves % LOOK and not self.unpurged:
             return
-        size = log_size(self._database.path)
+        size = log_used(self._database.path)
         if (size > DUE or self.unpurged) and (self._running is None or self._running.done()):
             self._running = asyncio.ensure_future(self._move())
         if size > OVERDUE and self._running is not None:
@@ -96,6 +102,16 @@ def log_size(path: Path) -> int:
     """The bytes of a file's write-ahead log."""
     log = path.with_name(path.name + "-wal")
     return log.stat().st_size if log.exists() else 0
+
+
+def log_used(path: Path) -> int:
+    """Those of them that are in use, by its index: the log stays as long as it was when it begins anew.
+
+    The index is SQLite's "WAL-index file"; it begins with version, nothing, changes, flags, page size, frames.
+    """
+    with path.with_name(path.name + "-shm").open("rb") as index:
+        *_, page, frames = _INDEX.unpack(index.read(_INDEX.size))
+    return int(frames * (page + _FRAME))
 
 
 def checkpoint(db: sqlite3.Connection, mode: str, milliseconds: int) -> bool:

@@ -47,7 +47,7 @@ CREATE TRIGGER step_added AFTER INSERT ON step BEGIN
     UPDATE pack_thread SET steps = steps + 1, bytes = bytes + NEW.own_bytes WHERE number = 0;
     UPDATE pack_thread SET steps = steps + 1, bytes = bytes + NEW.own_bytes WHERE number = NEW.thread;
 END;
-CREATE TRIGGER step_removed AFTER DELETE ON step BEGIN
+CREATE TRIGGER step_removed AFTER DELETE ON step WHEN OLD.thread NOT IN (SELECT number FROM pack_leaving) BEGIN
     UPDATE pack_thread SET steps = steps - 1, bytes = bytes - OLD.own_bytes,
         labelled = labelled - (OLD.label_key IS NOT NULL) WHERE number IN (0, OLD.thread);
 END;
@@ -65,6 +65,7 @@ COLUMNS = {
     "fence": "thread epoch",
     "pack_thread": "number name bytes steps labelled",
     "pack_loose": "id data",
+    "pack_leaving": "number",
     "pack_blob": "id raw level size data",
     "pack_secret": "seed",
 }

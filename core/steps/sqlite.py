@@ -173,12 +173,7 @@ class SqliteStepStore:
     async def forget_thread(self, thread_id: ThreadId) -> int:
         def write(db: sqlite3.Connection) -> int:
             _raise_fence(db, thread_id, FORGOTTEN)
-            number = tables.find_number(db, thread_id)
-            if number is None:
-                return 0
-            deleted = db.execute("DELETE FROM step WHERE thread = ?", (number,)).rowcount
-            self._packs.drop_thread(db, thread_id)
-            return deleted
+            return self._packs.drop_thread(db, thread_id, "DELETE FROM step WHERE thread = ?1")
 
         deleted = await self._write(write)
         await self._purge()
