@@ -106,7 +106,7 @@ def sweep(db: sqlite3.Connection, number: int, log: int, live: list[Range], purg
 def _blank(db: sqlite3.Connection, number: int, log: int, piece: Piece, wanted: Spans) -> None:
     """Write a piece anew without what is dead in it."""
     [(_, frame)] = tables.frames(db, number, log, (piece.start, piece.stop))
-    fresh = frames.pack(wanted.blanked(piece, frames.unpack(frame)), frames.SMALL)
+    fresh = frames.pack(wanted.blanked(piece, frames.unpack(frame)), stays=True)
     if fresh != frame:
         tables.remove_pieces(db, number, log, [piece])
         tables.add_piece(db, number, log, piece, fresh)
@@ -116,8 +116,7 @@ def _add(db: sqlite3.Connection, cursor: Cursor, log: int, start: int, data: byt
     """Write pieces at the end of a log; answers the bytes that they take."""
     size = 0
     for piece in pieces(start, len(data)):
-        level = frames.SMALL if piece.level == STAYS else frames.FAST
-        frame = frames.pack(data[piece.start - start : piece.stop - start], level)
+        frame = frames.pack(data[piece.start - start : piece.stop - start], stays=piece.level == STAYS)
         tables.add_piece(db, cursor.number, log, piece, frame)
         size += len(frame) + tables.ROW_BYTES
         if piece.level < STAYS:
@@ -132,7 +131,7 @@ def _merge(db: sqlite3.Connection, cursor: Cursor, log: int) -> bool:
     if not run:
         return False
     rows = tables.frames(db, cursor.number, log, (run[0].start, run[-1].stop))
-    frame = frames.pack(b"".join(frames.unpack(frame) for _, frame in rows), frames.SMALL)
+    frame = frames.pack(b"".join(frames.unpack(frame) for _, frame in rows), stays=True)
     tables.remove_pieces(db, cursor.number, log, run)
     tables.add_piece(db, cursor.number, log, merged(run), frame)
     cursor.open[log] = cursor.open[log][len(run) :]

@@ -211,4 +211,4 @@ def _bundle(db: sqlite3.Connection, thread: str, ref: bytes, *, only: bool) -> B
 def _only(piece: Piece, frame: bytes, wanted: Spans) -> tuple[Piece, bytes]:
     if wanted.covered(piece) == piece.raw:
         return piece, frame
-    return piece, frames.pack(wanted.blanked(piece, frames.unpack(frame)), frames.SMALL)
+    return piece, frames.pack(wanted.blanked(piece, frames.unpack(frame)), stays=True)
