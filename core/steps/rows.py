@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -168,25 +169,47 @@ def _batches(items: Sequence[ThreadId]) -> Iterator[Sequence[ThreadId]]:
 
 
 def _step(thread: ThreadId, row: Sequence[Any]) -> Step:
-    seq, id_, branch, pos, turn_index, turn_no, iteration, created_at, model, kind, summary, tools, *rest = row
-    count, size, stored, truncated, label, workspace = rest
+    (
+        seq,
+        id_,
+        branch,
+        pos,
+        index,
+        number,
+        iteration,
+        at,
+        model,
+        kind,
+        summary,
+        tools,
+        count,
+        size,
+        stored,
+        cut,
+        *more,
+    ) = row
     return Step(
         StepId(id_),
         thread,
         seq,
         Position(branch, pos),
-        turn_index,
-        turn_no,
+        index,
+        number,
         iteration,
-        _EPOCH + timedelta(0, 0, created_at),
+        _EPOCH + timedelta(0, 0, at),
         model,
         _KINDS[kind],
         summary,
-        tuple(orjson.loads(tools)) if tools != "[]" else (),
+        _tools(tools),
         count,
         size,
         stored,
-        truncated != 0,
-        label,
-        workspace,
+        cut != 0,
+        *more,
     )
+
+
+@functools.lru_cache(1024)
+def _tools(data: str) -> tuple[str, ...]:
+    """The same few lists stand in most rows."""
+    return tuple(orjson.loads(data))
