@@ -169,32 +169,15 @@ def _batches(items: Sequence[ThreadId]) -> Iterator[Sequence[ThreadId]]:
 
 
 def _step(thread: ThreadId, row: Sequence[Any]) -> Step:
-    (
-        seq,
-        id_,
-        branch,
-        pos,
-        index,
-        number,
-        iteration,
-        at,
-        model,
-        kind,
-        summary,
-        tools,
-        count,
-        size,
-        stored,
-        cut,
-        *more,
-    ) = row
+    seq, id_, branch, pos, turn_index, turn_no, iteration, at, model, kind, summary, tools, *rest = row
+    count, size, stored, truncated, label, workspace = rest
     return Step(
         StepId(id_),
         thread,
         seq,
         Position(branch, pos),
-        index,
-        number,
+        turn_index,
+        turn_no,
         iteration,
         _EPOCH + timedelta(0, 0, at),
         model,
@@ -204,8 +187,9 @@ def _step(thread: ThreadId, row: Sequence[Any]) -> Step:
         count,
         size,
         stored,
-        cut != 0,
-        *more,
+        truncated != 0,
+        label,
+        workspace,
     )
 
 
