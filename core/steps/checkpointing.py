@@ -109,8 +109,11 @@ def log_used(path: Path) -> int:
 
     The index is SQLite's "WAL-index file"; it begins with version, nothing, changes, flags, page size, frames.
     """
-    with path.with_name(path.name + "-shm").open("rb") as index:
-        *_, page, frames = _INDEX.unpack(index.read(_INDEX.size))
+    index = path.with_name(path.name + "-shm")
+    begin = index.read_bytes()[: _INDEX.size] if index.exists() else b""
+    if len(begin) < _INDEX.size:  # somebody took it away; the next save tells of that
+        return 0
+    *_, page, frames = _INDEX.unpack(begin)
     return int(frames * (page + _FRAME))
 
 
