@@ -25,9 +25,9 @@ export function say(text, failed = false, unseen = false) {
   setTimeout(() => note.remove(), failed ? 12000 : 6000);
 }
 
-/** Wait until nothing in there is being pressed: a click whose target is replaced in its middle is lost. */
+/** Wait until nothing in there is pressed or asks for a page: what is replaced meanwhile loses the click. */
 export async function released(element) {
-  while (element.matches(':active')) await new Promise((done) => setTimeout(done, 50));
+  while (element.matches(':active') || element.querySelector('.htmx-request')) await new Promise((done) => setTimeout(done, 50));
 }
 
 /** What single keys do while nobody is typing; modules add their own. */

@@ -117,3 +117,21 @@ async def test_old_answer_never_replaces_a_newer_list(visitors: Visitors, home: 
     ((route, old),) = held
     await route.fulfill(response=old)
     await expect(page.locator("#chats li")).to_have_count(2)
+
+
+async def test_click_counts_although_the_list_changes_before_the_page_has_come(visitors: Visitors, home: Lodge) -> None:
+    thread = await home.thread("ann", "Trip", "one")
+    page = await visitors.visit("ann", "/")
+
+    async def change_meanwhile(route: Route) -> None:
+        await home.thread("ann", "Another")
+        async with page.expect_response("**/sidebar*") as refreshed:
+            pass
+        await (await refreshed.value).finished()
+        await page.evaluate("new Promise((done) => setTimeout(done, 100))")  # where it would be shown
+        await route.continue_()
+
+    await page.route("**/chats/*", change_meanwhile)
+    await page.get_by_role("link", name=re.compile("Trip")).click()
+    await expect(page).to_have_url(re.compile(f"/chats/{thread.id}$"))
+    await expect(page.locator("#chats li")).to_have_count(2)
