@@ -41,7 +41,7 @@ PROVEN = 32
 """So many quick ones in a row, on whatever thread, and the next may hold the event loop."""
 
 HOLD = 0.005
-"""Seconds that the event loop is held before others get their turn."""
+"""Seconds that the event loop is held in one round of it; what comes after them runs on the thread."""
 
 JOURNAL_LIMIT = 16 * 1024 * 1024
 """Bytes of write-ahead log that stay on disk after a checkpoint."""
@@ -53,10 +53,14 @@ class NewerSchema(Exception):
 
 @dataclass(slots=True)
 class _Pace:
-    """How quick transactions on a file were: how many in a row, and how long they held the event loop in one go."""
+    """How quick transactions on a file were: how many in a row, and how long they held the event loop in this round."""
 
     quick: int = 0
     held: float = 0.0
+
+    @property
+    def proven(self) -> bool:
+        return self.quick >= PROVEN
 
     @contextmanager
     def timed(self) -> Iterator[None]:
@@ -65,8 +69,20 @@ class _Pace:
             yield
         finally:
             took = time.perf_counter() - began
-            self.held += took
             self.quick = self.quick + 1 if took - (time.thread_time() - worked) < SLOW else 0
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        if not self.held:
+            asyncio.get_running_loop().call_soon(self._begin_round)
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.held += time.perf_counter() - began
+
+    def _begin_round(self) -> None:
+        self.held = 0.0
 
 
 class _Connection(aiosqlite.Connection):
@@ -88,21 +104,19 @@ class _Connection(aiosqlite.Connection):
 
     async def run(self, fn: Callable[[sqlite3.Connection], T], *, quick: bool = False, judged: bool = True) -> T:
         """Run `fn`; what is quick at once, if that is likely to be true. How quick it was counts if it is `judged`."""
-        if quick and self._pace.quick >= PROVEN and self._given == self._done:
+        if quick and self._pace.proven and self._pace.held <= HOLD and self._given == self._done:
             try:
-                result = self._timed(fn, 0)
+                with self._pace.holding():
+                    result = self._timed(fn, 0)
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                     raise  # else another process has the lock: wait for it on the thread
             else:
                 if self._pace.held > HOLD:
-                    self._pace.held = 0.0
                     await asyncio.sleep(0)
                 return result
         self._given += 1
-        result = await self._execute(self._there, fn, judged)  # type: ignore[no-untyped-call]
-        self._pace.held = 0.0
-        return result
+        return await self._execute(self._there, fn, judged)  # type: ignore[no-untyped-call,no-any-return]
 
     def _there(self, fn: Callable[[sqlite3.Connection], T], judged: bool) -> T:
         try:
