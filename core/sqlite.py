@@ -38,7 +38,7 @@ SLOW = 0.01
 """Seconds that a transaction waited, for the disk as a rule, from which on it was not quick."""
 
 PROVEN = 32
-"""So many quick ones in a row, on whatever thread, and the next may hold the event loop."""
+"""So many quick ones, on whatever thread, and the next may hold the event loop; as many more make up for a slow one."""
 
 HOLD = 0.005
 """Seconds that the event loop is held in one round of it; what comes after them runs on the thread."""
@@ -53,7 +53,11 @@ class NewerSchema(Exception):
 
 @dataclass(slots=True)
 class _Pace:
-    """How quick transactions on a file were: how many in a row, and how long they held the event loop in this round."""
+    """How quick transactions on a file were, and how long they held the event loop in this round of it.
+
+    `quick` counts quick ones; a slow one takes `PROVEN` away. So one is forgiven, as machines that share a processor
+    have one now and then, two in a short time are not.
+    """
 
     quick: int = 0
     held: float = 0.0
@@ -69,7 +73,8 @@ class _Pace:
             yield
         finally:
             took = time.perf_counter() - began
-            self.quick = self.quick + 1 if took - (time.thread_time() - worked) < SLOW else 0
+            waited = took - (time.thread_time() - worked)
+            self.quick = min(self.quick + 1, 2 * PROVEN) if waited < SLOW else max(self.quick - PROVEN, 0)
 
     @contextmanager
     def holding(self) -> Iterator[None]:

@@ -276,6 +276,15 @@ async def test_quick_write_that_waited_sends_the_next_ones_to_the_thread(db: Dat
     assert await db.write(where, quick=True) == threading.get_ident()
 
 
+async def test_one_slow_among_many_quick_transactions_is_forgiven_two_are_not(db: Database) -> None:
+    for _ in range(3 * sqlite.PROVEN):
+        await db.write(where, quick=True)
+    await db.write(lambda _db: time.sleep(2 * sqlite.SLOW), quick=True)
+    assert await db.write(where, quick=True) == threading.get_ident()
+    await db.write(lambda _db: time.sleep(2 * sqlite.SLOW), quick=True)
+    assert await db.write(where, quick=True) != threading.get_ident()
+
+
 async def test_quick_write_overtakes_none(db: Database) -> None:
     await prove(db)
     first = asyncio.ensure_future(db.write(functools.partial(add, "first")))
