@@ -349,9 +349,8 @@ class Turns:
         """Begin a turn; the caller holds the lock."""
         before = await self._parts.view(thread_id)
         voice = await self._parts.voice(before.thread)
-        words = message.words
         new = NewTurn(
-            text=words,
+            text=message.words,
             summary=one_line(message.subject, SUMMARY_LENGTH),
             actor=message.actor.account,
             at=self._clock(),
@@ -361,7 +360,7 @@ class Turns:
         )
         turn = await self._threads.begin_turn(thread_id, new)
         notes = tuple(self._told.pop(thread_id, ()))
-        begun = Begun(turn=turn, actor=message.actor, text=words, before=before, notes=notes)
+        begun = Begun(turn=turn, actor=message.actor, text=new.text, before=before, notes=notes)
         current = RunningTurn(self._parts, begun, message.progress, voice)
         try:
             await self._announce(before.thread, turn, message.subject, voice)
@@ -379,10 +378,9 @@ class Turns:
         voice.tell_threads()
 
     async def _stop(self, thread_id: ThreadId) -> bool:
-        lane = self._lanes.get(thread_id)
-        if lane is None or lane.current.ended.is_set():
+        if not self.running(thread_id):
             return False
-        await lane.current.stop()
+        await self._lanes[thread_id].current.stop()
         return True
 
     async def _decide(self, actor: Actor, thread_id: ThreadId, gate_id: GateId, approve: bool) -> Gate:
@@ -392,8 +390,7 @@ class Turns:
         now = self._clock()
         lane = self._lanes.get(thread_id)
         status = GateStatus.APPROVED if approve else GateStatus.DENIED
-        late = gate.expires_at <= now
-        if late or not await self._threads.decide_gate(gate_id, status, actor.account, now):
+        if gate.expires_at <= now or not await self._threads.decide_gate(gate_id, status, actor.account, now):
             if lane is not None:
                 lane.current.approvals.look()
             raise NotFound(GATE_GONE)
