@@ -21,6 +21,8 @@ from turnback.web.problems import refuse
 
 COOKIE = "turnback_session"
 
+SIGNED_OUT = "You are signed out here. Open a new sign-in link (/web) in another tab, then do this again."
+
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/favicon.ico"})
 """Paths that anybody may ask for."""
 
@@ -101,6 +103,8 @@ def _actor(account: Account | None, surface: Surface) -> Actor | None:
 
 def _turn_away(scope: Scope) -> ASGIApp:
     if "hx-request" in Headers(scope=scope):  # a part of a page must not become the sign-in page
+        if scope["method"] == "POST":  # nor may what was written be lost with the page
+            return refuse(Unauthorized(SIGNED_OUT))
         return Response(status_code=Unauthorized.status, headers={"HX-Redirect": "/login"})
     if scope["method"] == "GET" and not scope["path"].startswith(_PROGRAMS):
         return RedirectResponse("/login", 303)

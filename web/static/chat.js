@@ -82,7 +82,8 @@ export function start(scroll) {
     const last = kind === 'tail' ? sections().at(-1) : null;
     const since = last?.dataset.turn ?? turns.dataset.since;
     const answer = await fetch(`/chats/${thread}/log?${since ? `since=${since}` : ''}`, { headers: { 'HX-Request': 'true' } });
-    if (answer.status === 401 || answer.status === 404) window.location.href = '/';
+    const isWriting = ask.querySelector('textarea').value;
+    if (answer.status === 404 || (answer.status === 401 && !isWriting)) window.location.href = '/';
     if (!answer.ok || !scroll.isConnected) return;
     const html = await answer.text();
     await released(turns);

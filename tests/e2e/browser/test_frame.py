@@ -218,6 +218,24 @@ async def test_session_that_was_ended_elsewhere_leads_to_the_door(visitors: Visi
     await second.wait_for_url("**/login")
 
 
+@pytest.mark.parametrize("path", ["/new", "/chats/{}"])
+async def test_what_was_written_after_the_session_ended_stays_and_can_be_sent_when_signed_in_again(
+    visitors: Visitors, home: Lodge, path: str
+) -> None:
+    visitors.watch.allowed = ("401", "ERR_ABORTED", "MIME")
+    thread = await home.thread("ann", "Trip", "one")
+    page = await visitors.visit("ann", path.format(thread.id))
+    cookies = await page.context.cookies()
+    await page.context.clear_cookies()
+    await page.fill("#composer", "a long thought")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#alert")).to_contain_text("You are signed out here. Open a new sign-in link")
+    await expect(page.locator("#composer")).to_have_value("a long thought")
+    await page.context.add_cookies([{"name": c["name"], "value": c["value"], "url": home.url} for c in cookies])
+    await page.locator("#composer").press("Enter")
+    await expect(page.locator("#turns")).to_contain_text("a long thought")
+
+
 async def test_page_that_asks_for_a_part_after_its_session_ended_leads_to_the_door(
     visitors: Visitors, home: Lodge
 ) -> None:
