@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from support.world import Clock, Scripted
 from turnback.core.agents.protocol import Context
-from turnback.core.errors import InvalidRequest
+from turnback.core.errors import Forbidden, InvalidRequest
 from turnback.core.models import Account, Actor, State, ThreadId
 from turnback.core.service import Turnback
 from turnback.web.app import create_app
@@ -62,6 +62,10 @@ class Settings:
         ]
 
     async def change(self, actor: Actor, changes: Mapping[str, Any]) -> list[dict[str, Any]]:
+        if not actor.admin:
+            raise Forbidden
+        if not changes:
+            raise InvalidRequest("Name at least one setting to change.")
         for key, value in changes.items():
             if key != "time_travel.retention_days":
                 raise InvalidRequest(f"There is no setting {key[:40]}.")

@@ -8,10 +8,9 @@ from fastapi import APIRouter, Query, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from turnback.core import shapes
-from turnback.core.errors import InvalidRequest
 from turnback.web import requests, schemas
 from turnback.web.answers import Answer
-from turnback.web.auth import SECURITY, AskingAdmin
+from turnback.web.auth import SECURITY, Asking, AskingAdmin
 from turnback.web.openapi import problems
 from turnback.web.parts import Web
 from turnback.web.trail import Excerpt
@@ -26,11 +25,9 @@ async def list_settings(_admin: AskingAdmin, web: Web) -> Answer:
 
 
 @router.patch("/api/settings", response_model=schemas.Settings, responses=problems(401, 403, 413, 422))
-async def change_settings(admin: AskingAdmin, web: Web, body: requests.Changes) -> Answer:
-    """Change settings by key, all of them or none."""
-    if not body.root:
-        raise InvalidRequest("body: name at least one setting.")
-    return Answer({"settings": list(await web.settings.change(admin, body.root))})
+async def change_settings(actor: Asking, web: Web, body: requests.Changes) -> Answer:
+    """Change settings by key, all of them or none; who may not is refused, which is in the audit trail, too."""
+    return Answer({"settings": list(await web.settings.change(actor, body.root))})
 
 
 @router.post("/api/cleanup", response_model=schemas.CleanedUp, responses=problems(401, 403, 413, 422, 503))

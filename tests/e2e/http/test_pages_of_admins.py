@@ -352,6 +352,21 @@ async def test_changes_are_audited_done_and_refused(house: House, client: Client
     ]
 
 
+async def test_change_by_somebody_who_is_no_admin_is_refused_and_audited(house: House, client: Client) -> None:
+    ann = await house.service.people.ensure_account("ann")
+    client.cookies.set("turnback_session", await house.service.people.create_session(ann))
+    answer = await client.patch("/api/settings", json={RETENTION: 1})
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    assert value_of(house, RETENTION) == 90
+    (entry,) = await house.service.threads.audit_trail()
+    assert (entry.action, entry.outcome, entry.code, entry.account) == (
+        Action.SETTINGS,
+        Outcome.REFUSED,
+        "forbidden",
+        ann.id,
+    )
+
+
 async def test_platforms_show_how_they_are(client: Client) -> None:
     page = (await client.get("/settings")).text
     assert "connected" in page
