@@ -360,6 +360,20 @@ async def test_own_origin_and_none_pass(house: House, headers: dict[str, str]) -
         assert (await client.post("/api/threads", headers=headers)).status_code == 201
 
 
+@pytest.mark.parametrize("route", ROUTES, ids=lambda r: f"{sorted(r.methods or ())} {r.path}")
+async def test_no_route_leads_to_another_host(root: Client, route: APIRoute) -> None:
+    path = re.sub(r"\{\w+\}", "%2f%2fevil.example", route.path)
+    names = [parameter.alias for parameter in route.dependant.query_params]
+    for elsewhere in ("//evil.example/", "https://evil.example/", "/\\evil.example", "%2f%2fevil.example"):
+        named = dict.fromkeys([*names, "thread", "step", "head", "next", "back", "link"], elsewhere)
+        for method in (route.methods or set()) & {"GET", "POST"}:
+            answer = await root.request(
+                method, path, params=named, data=named if method == "POST" else None, headers={"Accept": "text/html"}
+            )
+            location = answer.headers.get("Location", answer.headers.get("HX-Redirect", "/"))
+            assert re.match(r"/(?![/\\])", location), location
+
+
 async def test_answers_carry_headers_that_protect_them(ann: Client, nobody: Client) -> None:
     for answer in (await ann.get("/api/threads"), await nobody.get("/login"), await nobody.get("/api/threads")):
         assert answer.headers["x-content-type-options"] == "nosniff"
