@@ -444,6 +444,7 @@ async def test_storage_is_shown_against_its_budgets(house: House, client: Client
     assert re.search(r'role="meter" aria-label="Number of steps"[^>]*aria-valuetext="4 of 2,000"', page)
     assert re.search(r'role="meter" aria-label="Fullest chat"', page)
     assert "of 512 MB" in page
+    assert re.search(r"steps\.db takes \d+ KB, its log [1-9]\d* KB\.", page)
 
 
 async def test_settings_work_while_the_steps_do_not(house: House, client: Client, tmp_path: Path) -> None:
