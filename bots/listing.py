@@ -32,7 +32,8 @@ def overview(listing: Listing, url: str | None) -> Reply:
     buttons = (Button(label="Open", url=url),) if url else ()
     total = listing.usage.steps
     if not total:
-        return Reply(text="No steps are saved here yet. Each answer of the agent saves some.", buttons=buttons)
+        none = "No steps are saved here yet. Each answer of the agent saves some."
+        return Reply(text=_if_none(listing, none), buttons=buttons)
     turns = len({view.step.turn_no for view in listing.steps})
     lines = [f"{counted(len(listing.steps), 'step')} saved here in {counted(turns, 'turn')}."]
     head = next((view for view in listing.steps if view.head), None)
@@ -51,7 +52,7 @@ def steps_list(listing: Listing, page: int | None, now: datetime, budgets: Budge
     """
     footer = _footer(listing, budgets)
     if not listing.steps:
-        return Reply(text="\n".join(["No steps are saved on this path.", *footer]))
+        return Reply(text="\n".join([_if_none(listing, "No steps are saved on this path."), *footer]))
     cut = _cut_into_pages(listing, PAGE, now, room and room - _width("\n".join(footer)))
     pages = len(cut)
     turned, page = page is not None, min(page or pages, pages)
@@ -65,7 +66,7 @@ def steps_list(listing: Listing, page: int | None, now: datetime, budgets: Budge
 def tree(listing: Listing, page: int, now: datetime, budgets: Budgets, room: int | None = None) -> Reply:
     """All steps, with those that are set aside."""
     if not listing.steps:
-        return Reply(text="No steps are saved here.")
+        return Reply(text=_if_none(listing, "No steps are saved here."))
     footer = _footer(listing, budgets, whole=True)
     cut = _cut_into_pages(listing, TREE_PAGE, now, room and room - _width("\n".join(footer)))
     pages = len(cut)
@@ -115,6 +116,12 @@ def comparison(result: Mapping[str, Any], a: StepView, b: StepView | None) -> Re
         )
     lines += _files(result.get("files"))
     return Reply(text="\n".join(lines))
+
+
+def _if_none(listing: Listing, otherwise: str) -> str:
+    """Instead of an empty list: the words of an answer may be seen before its step is saved."""
+    running = listing.thread.running_turn is not None
+    return "A turn is running. Its steps appear here as they are saved: ask again." if running else otherwise
 
 
 def _cut_into_pages(listing: Listing, most: int, now: datetime, room: int | None) -> list[list[StepView]]:

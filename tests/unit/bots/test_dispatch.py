@@ -42,6 +42,14 @@ async def test_replay_in_an_empty_chat_says_that_nothing_is_saved(chat: Chat) ->
     assert "No steps are saved here yet" in (await chat.ask("/replay")).text
 
 
+@pytest.mark.parametrize("command", ["/replay", "/replay list", "/replay tree"])
+async def test_where_no_step_is_saved_yet_a_turn_that_runs_is_named(chat: Chat, command: str) -> None:
+    await chat.say("ask")
+    text = (await chat.ask(command)).text
+    assert "A turn is running. Its steps appear here as they are saved" in text
+    assert "No steps" not in text
+
+
 async def test_list_shows_turns_oldest_first_with_their_steps(chat: Chat) -> None:
     await chat.say("first", "second tool")
     chat.clock.forward(hours=3)
