@@ -38,6 +38,8 @@ async def test_serve_through_proxy_and_certificate_of_the_environment(
             await discord.registered("help", seconds=20)
             await ann.send_document("a.txt", b"x", caption="one")
             await ann.private.seen("inbox/a.txt", seconds=20)
+            await ann.say("two")  # once a turn is answered the one before is saved
+            await ann.private.seen("You said: two", seconds=20)
             await (await ann.slash("/replay list")).seen("Turn 1: one")
             assert await asyncio.to_thread(running.end) == 0
             assert discord.token not in "".join(running.lines)

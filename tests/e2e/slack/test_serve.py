@@ -40,8 +40,9 @@ def by_base_url(slack: SlackServer) -> dict[str, str]:
 async def test_serve_by_base_url_answers_and_ends_in_time(slack: SlackServer, ann: User, tmp_path: Path) -> None:
     async with served(tmp_path, by_base_url(slack)) as running:
         await slack.connected(seconds=20)
-        await ann.say("one")
-        await ann.private.seen("You said: one", seconds=20)
+        for text in ("one", "two"):  # once a turn is answered the one before is saved
+            await ann.say(text)
+            await ann.private.seen(f"You said: {text}", seconds=20)
         await ann.command("/replay list")
         await ann.private.seen("Turn 1: one")
         assert await asyncio.to_thread(running.end) == 0

@@ -33,8 +33,9 @@ def by_base_url(telegram: TelegramServer) -> dict[str, str]:
 
 async def test_serve_by_base_url_answers_and_ends_in_time(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
     async with served(tmp_path, by_base_url(telegram)) as running:
-        await ann.say("one")
-        await ann.private.seen("You said: one", seconds=20)
+        for text in ("one", "two"):  # once a turn is answered the one before is saved
+            await ann.say(text)
+            await ann.private.seen(f"You said: {text}", seconds=20)
         await ann.command("/replay list")
         await ann.private.seen("Turn 1: one")
         assert await asyncio.to_thread(running.end) == 0
@@ -80,25 +81,26 @@ async def test_serve_killed_after_a_group_got_another_id_takes_what_waited_into_
     telegram.bot.privacy = False
     group = telegram.group("Team", [ann, bob])
     async with served(tmp_path, by_base_url(telegram)) as running:
-        await ann.say("@turnback_bot one", group)
-        await group.seen("You said: one", seconds=20)
+        for text in ("one", "two"):  # once a turn is answered the one before is saved
+            await ann.say(f"@turnback_bot {text}", group)
+            await group.seen(f"You said: {text}", seconds=20)
         await ann.command("/replay list", group)
         shown = await group.seen("Steps of this chat")
         asked = len(telegram.calls_to("getChatMember"))
         telegram.fail_next("getChatMember", 0, delay=60)
         await bob.press("Turn 1, step 1", shown)
         await telegram.arrived("getChatMember", asked + 1)  # until that is answered nothing more is begun there
-        await ann.say("@turnback_bot two", group)
+        await ann.say("@turnback_bot three", group)
         await telegram.updates.confirmed()
         new = telegram.upgrade(group)
         await telegram.updates.confirmed()
-        assert "You said: two" not in "".join(message.text for message in (*group.said(), *new.said()))
+        assert "You said: three" not in "".join(message.text for message in (*group.said(), *new.said()))
         await asyncio.to_thread(running.end, signal.SIGKILL)
     telegram.stop_failing()
     async with served(tmp_path, by_base_url(telegram)) as running:
-        await new.seen("You said: two", seconds=20)
+        await new.seen("You said: three", seconds=20)
         await ann.say("@turnback_bot history", new)
-        shown = await new.seen("2. two", seconds=20)
+        shown = await new.seen("3. three", seconds=20)
         assert "1. one" in shown.text
         await asyncio.to_thread(running.end)
 
