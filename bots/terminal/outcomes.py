@@ -78,9 +78,12 @@ class Outcomes:
         self._news.set()
 
     def lost(self) -> None:
-        """Events that did not come yet will not come any more, or are of turns that are set aside."""
+        """Events that did not come yet will not come any more, or are of turns that are set aside.
+
+        That of a turn that `/stop` ends may still come: after a restart the stream begins with a gap.
+        """
         self._ahead.clear()
-        self._turn, self._stopping = None, False
+        self._turn = None
 
     # what answers tell
 

@@ -166,6 +166,12 @@ async def test_stop_is_answered_once_where_the_message_that_it_stopped_is_answer
     assert await converse_with(Late(result), "/stop", "hi", monkeypatch=monkeypatch) == "Stopped.\n"
 
 
+async def test_stop_is_answered_once_where_its_event_comes_after_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Late({}, told(sse("reload", head=None), said("note", "Stopped."), ENDED))
+    shown = await converse_with(server, "/stop", monkeypatch=monkeypatch)
+    assert shown.count("Stopped.") == 1
+
+
 async def test_the_same_answer_after_going_back_is_shown_again(monkeypatch: pytest.MonkeyPatch) -> None:
     moved = sse("reload", head="b" * 32)
     again = told(moved, BEGUN, said("assistant", "hello"), ENDED)
