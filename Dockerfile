@@ -16,7 +16,7 @@ FROM python:3.13-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends bubblewrap \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --create-home turnback \
+    && useradd --uid 10001 --create-home turnback \
     && install -d -o turnback -g turnback -m 0700 /data
 COPY --from=build /opt/turnback /opt/turnback
 COPY config/turnback.toml /etc/turnback/turnback.toml

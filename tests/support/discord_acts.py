@@ -8,8 +8,6 @@ from platforms.discord.channels import Channel
 from platforms.discord.messages import Message
 from platforms.discord.people import User
 
-from support.discord_bot import Bot
-
 
 async def step_of(person: User, channel: Channel, turn: int, number: int = 1) -> str:
     """The id of a step, as the list shows it."""
@@ -30,12 +28,3 @@ async def opened(person: User, channel: Channel) -> Message:
     """The first step, opened from the list."""
     shown = await (await person.slash("/replay list", channel)).seen("Steps of this chat")
     return await (await person.select("Turn 1, step 1", shown)).seen("Asked:")
-
-
-async def idle(bot: Bot) -> None:
-    """Wait until no turn runs and all is shown."""
-    service = bot.service
-    async with service.events.listen() as events:
-        while await service.threads.running():
-            await anext(events)
-    await bot.presenter.settle(5)

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from platforms.telegram.chats import Chat, Topic
+from platforms.telegram.people import User
 from platforms.telegram.server import TelegramServer
 
+from support.idling import idle
 from turnback.bots.desk import Desk
 from turnback.bots.dispatch import Dispatch
 from turnback.bots.people import PlatformPeople
@@ -101,3 +104,11 @@ async def _running(service: Turnback, desk: Desk, presenter: Presenter, adapter:
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+
+
+async def talk(bot: Bot, user: User, *texts: str, chat: Chat | None = None, topic: Topic | None = None) -> None:
+    """Say things, in a group to the bot by its name, each when the one before is answered; in the end no turn runs."""
+    for text in texts:
+        await user.say(f"@turnback_bot {text}" if chat else text, chat, topic=topic)
+        await (chat or user.private).seen(f"You said: {text}", topic=topic)
+    await idle(bot)

@@ -55,11 +55,8 @@ function refresh(id) {
 
 const refreshSteps = () => refresh('steps');
 
-/** What a restore would do may have changed; what the reader reads, writes or is told has not. */
-function refreshPreview() {
-  if (document.querySelector('.namer[open], #overview #note')) return;
-  refresh(byId('would') ? 'would' : 'overview');
-}
+/** What a restore would do may have changed; what is being written or told stays. */
+const refreshPreview = () => refresh(byId('would') ? 'would' : 'overview');
 
 function follow(root) {
   let timer = null;
@@ -149,7 +146,8 @@ document.addEventListener('change', (event) => {
 
 document.addEventListener('htmx:beforeSwap', (event) => {
   const { target } = event.detail;
-  if (target.matches(':is(#steps, #would, #overview):active')) {
+  if (target.matches(':is(#would, #overview):has(.namer[open], #note)')) event.detail.shouldSwap = false;
+  else if (target.matches(':is(#steps, #would, #overview):active')) {
     event.detail.shouldSwap = false;
     released(target).then(() => refresh(target.id));
   } else if (target.matches('#steps, #travel')) keep();

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
-from playwright.async_api import Page, Request, expect
+from playwright.async_api import Page, Request, Route, expect
 from support.browser import DESKTOP, NARROW, PHONE, Lodge, Visitors, go, is_wider_than_screen, violations
 
 from turnback.core.models import StepId, Thread
@@ -196,6 +197,32 @@ async def test_label_is_set_moved_refused_and_taken_off(visitors: Visitors, home
     await page.fill("#name", "")
     await page.get_by_role("button", name="Save").click()
     await expect(page.locator("#steps .star")).to_have_count(0)
+
+
+async def test_label_box_stays_open_although_a_new_preview_was_on_its_way(visitors: Visitors, home: Lodge) -> None:
+    thread = await branched(home)
+    first, *_ = await steps(home, thread)
+    page = await visitors.visit("ann", f"/replay?thread={thread.id}&step={first}")
+    asked, written = asyncio.Event(), asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        if route.request.headers.get("hx-target") == "would":
+            asked.set()
+            await written.wait()
+        await route.continue_()
+
+    await page.route("**/replay?*", hold)
+    await home.ask("ann", thread.id, "something else")
+    await asked.wait()
+    await page.click("#label")
+    await page.fill("#name", "before-trip")
+    async with page.expect_response(lambda answer: answer.request.headers.get("hx-target") == "would") as come:
+        written.set()
+    await (await come.value).finished()
+    await page.evaluate("new Promise((done) => setTimeout(done, 100))")  # where it would be shown
+    await expect(page.locator("#name")).to_have_value("before-trip")
+    await page.keyboard.press("Enter")
+    await expect(page.locator(row(page, first)).locator(".star")).to_contain_text("before-trip")
 
 
 async def test_clear_asks_first(visitors: Visitors, home: Lodge) -> None:

@@ -11,8 +11,9 @@ import pytest
 from platforms.discord.channels import Channel
 from platforms.discord.people import User
 from platforms.discord.server import DiscordServer, pointing
-from support.discord_acts import idle, talk
+from support.discord_acts import talk
 from support.discord_bot import Bot, discord_bot
+from support.idling import idle
 
 from turnback.bots.discord import catching_up
 from turnback.bots.discord.intake import Intake

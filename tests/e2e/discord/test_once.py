@@ -9,8 +9,9 @@ from platforms.core import Json
 from platforms.discord.channels import Channel
 from platforms.discord.people import User
 from platforms.discord.server import DiscordServer
-from support.discord_acts import idle, talk
+from support.discord_acts import talk
 from support.discord_bot import Bot, discord_bot
+from support.idling import idle
 
 from turnback.core.models import Action, Outcome, Surface
 

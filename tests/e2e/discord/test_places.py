@@ -8,8 +8,9 @@ from platforms.discord.channels import Channel
 from platforms.discord.guilds import Guild
 from platforms.discord.people import User
 from platforms.discord.server import DiscordServer
-from support.discord_acts import idle, step_of, talk
+from support.discord_acts import step_of, talk
 from support.discord_bot import Bot, discord_bot
+from support.idling import idle
 
 
 async def test_channel_hears_mentions_and_replies_and_nothing_else(
@@ -71,6 +72,7 @@ async def test_post_of_a_forum_is_a_conversation_of_its_own(bot: Bot, ann: User,
     forum = guild.forum("ideas")
     post = await ann.open_post("First", f"{guild.scene.bot.mention} one", forum)
     await post.seen("You said: one")
+    await idle(bot)
     await (await ann.slash("/replay list", post)).seen("Turn 1: one")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from platforms.slack.channels import Channel
 from platforms.slack.people import User
+from support.idling import idle
 from support.slack_bot import Bot
 
 pytestmark = pytest.mark.usefixtures("bot")
@@ -17,10 +18,11 @@ async def test_message_in_the_direct_chat_is_answered(ann: User) -> None:
     assert shown.thread_ts is None
 
 
-async def test_command_lists_steps_and_a_button_goes_back(ann: User) -> None:
+async def test_command_lists_steps_and_a_button_goes_back(bot: Bot, ann: User) -> None:
     for text in ("one", "two"):
         await ann.say(text)
         await ann.private.seen(f"You said: {text}")
+    await idle(bot)
     await (await ann.command("/replay list")).answered()
     listed = await ann.private.seen("Turn 2: two")
     menu = listed.selects[0]
@@ -55,9 +57,10 @@ async def test_answer_that_takes_time_grows_by_edits(ann: User) -> None:
     await ann.private.seen("slept 1")
 
 
-async def test_label_is_asked_for_in_a_form(ann: User) -> None:
+async def test_label_is_asked_for_in_a_form(bot: Bot, ann: User) -> None:
     await ann.say("one")
     await ann.private.seen("You said: one")
+    await idle(bot)
     await ann.command("/replay list")
     listed = await ann.private.seen("Turn 1: one")
     await ann.select(listed.selects[0]["options"][0]["text"]["text"], listed)

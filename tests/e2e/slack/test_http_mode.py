@@ -13,6 +13,7 @@ import pytest
 import uvicorn
 from platforms.slack.people import User
 from platforms.slack.server import SlackServer
+from support.idling import idle
 from support.slack_bot import Bot, slack_bot
 
 from turnback.bots.slack.hook import Hook
@@ -55,6 +56,7 @@ async def test_url_is_verified(bot: Bot, slack: SlackServer) -> None:
 async def test_events_commands_and_presses_are_answered(bot: Bot, ann: User, slack: SlackServer) -> None:
     await ann.say("one")
     await ann.private.seen("You said: one")
+    await idle(bot)
     await (await ann.command("/undo")).answered()
     shown = await ann.private.seen("Took 1 turn back")
     await (await ann.press("Bring back", shown)).answered()

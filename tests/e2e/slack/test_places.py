@@ -8,6 +8,7 @@ import pytest
 from platforms.slack.channels import Channel, Message
 from platforms.slack.people import User
 from platforms.slack.server import SlackServer
+from support.idling import idle
 from support.slack_bot import Bot, slack_bot
 
 
@@ -52,11 +53,12 @@ async def test_slash_command_in_a_channel_touches_no_thread(
 
 
 async def test_bang_word_in_a_thread_is_a_command_about_that_thread(
-    thread: Message, ann: User, bob: User, general: Channel
+    bot: Bot, thread: Message, ann: User, bob: User, general: Channel
 ) -> None:
     root = thread
     other = await bob.mention("other", general)
     await general.seen("You said: other", thread=other)
+    await idle(bot)
     await ann.say("!replay list", general, thread=root)
     shown = await general.seen("Turn 1: one", thread=root)
     assert "other" not in shown.text

@@ -11,6 +11,7 @@ import pytest
 from platforms.slack.channels import Channel
 from platforms.slack.people import User
 from platforms.slack.server import SlackServer
+from support.idling import idle
 from support.slack_bot import Bot, slack_bot
 
 from turnback.core.models import Surface
@@ -65,6 +66,7 @@ async def test_command_is_acknowledged_though_the_store_is_stuck(
 async def test_same_fork_asked_for_twice_makes_one_chat(bot: Bot, ann: User) -> None:
     await ann.say("one")
     await ann.private.seen("You said: one")
+    await idle(bot)
     for _ in range(2):
         await ann.command("/fork")
         await ann.private.seen(re.compile("Forked turn 1|That fork"))

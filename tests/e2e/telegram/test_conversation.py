@@ -7,14 +7,14 @@ from pathlib import Path
 
 from platforms.telegram.people import User
 from platforms.telegram.server import TelegramServer
-from support.telegram_bot import Bot, telegram_bot
+from support.idling import idle
+from support.telegram_bot import Bot, talk, telegram_bot
 
 from turnback.core.models import Actor, Surface
 
 
 async def test_message_is_answered(bot: Bot, ann: User) -> None:
-    await ann.say("hello there")
-    await ann.private.seen("You said: hello there")
+    await talk(bot, ann, "hello there")
 
 
 async def test_whole_way_from_message_to_fork(bot: Bot, telegram: TelegramServer, ann: User) -> None:
@@ -22,6 +22,7 @@ async def test_whole_way_from_message_to_fork(bot: Bot, telegram: TelegramServer
     answer = await ann.private.seen("done 2")
     await ann.say("history")
     await ann.private.seen("1. steps 2")
+    await idle(bot)
     await ann.command("/replay list")
     shown = await ann.private.seen("Steps of this chat")
     step = re.findall(r"turn 1, step 3 · ([0-9a-f]{8})", shown.text)[0]
@@ -43,12 +44,13 @@ async def test_whole_way_from_message_to_fork(bot: Bot, telegram: TelegramServer
 async def test_restore_takes_later_answers_away_where_that_is_set(
     telegram: TelegramServer, ann: User, tmp_path: Path
 ) -> None:
-    async with telegram_bot(tmp_path, telegram, after_restore="delete"):
-        await talk(ann, "one")
+    async with telegram_bot(tmp_path, telegram, after_restore="delete") as bot:
+        await talk(bot, ann, "one")
         await ann.command("/replay tree")
         between = await ann.private.seen("All steps of this chat")
         asked = await ann.say("two")
         later = await ann.private.seen("You said: two")
+        await idle(bot)
         await ann.command("/replay list")
         listed = await ann.private.seen("Steps of")
         step = re.findall(r"turn 1, step 1 · ([0-9a-f]{8})", listed.text)[0]
@@ -60,11 +62,11 @@ async def test_restore_takes_later_answers_away_where_that_is_set(
 
 
 async def test_what_telegram_lets_nobody_delete_stays(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
-    async with telegram_bot(tmp_path, telegram, after_restore="delete"):
-        await talk(ann, "one", "two")
+    async with telegram_bot(tmp_path, telegram, after_restore="delete") as bot:
+        await talk(bot, ann, "one", "two")
         old = ann.private.find("You said: two")
         telegram.clock.advance(48 * 3600 + 60)
-        await talk(ann, "three")
+        await talk(bot, ann, "three")
         await ann.command("/undo 2")
         await ann.private.seen("Took 2 turns back")
         await ann.private.gone(ann.private.find("You said: three"))
@@ -77,7 +79,7 @@ async def test_restore_from_elsewhere_takes_later_messages_away_and_says_so(
     telegram: TelegramServer, ann: User, tmp_path: Path
 ) -> None:
     async with telegram_bot(tmp_path, telegram, after_restore="delete") as bot:
-        await talk(ann, "one", "two")
+        await talk(bot, ann, "one", "two")
         later = ann.private.find("You said: two")
         for _ in range(2):
             await bot.service.rewind.undo(await owner(bot, ann), await bot.thread(ann.id), 1)
@@ -88,7 +90,7 @@ async def test_restore_from_elsewhere_takes_later_messages_away_and_says_so(
 
 async def test_agent_that_takes_itself_back_is_still_read(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
     async with telegram_bot(tmp_path, telegram, after_restore="delete") as bot:
-        await talk(ann, "one", "two")
+        await talk(bot, ann, "one", "two")
         later = ann.private.find("You said: two")
         await ann.say("undo yourself")
         answer = await ann.private.seen("undone")
@@ -100,9 +102,7 @@ async def test_agent_that_takes_itself_back_is_still_read(telegram: TelegramServ
 
 
 async def test_command_as_a_reply_means_the_step_that_ended_with_the_message(bot: Bot, ann: User) -> None:
-    for text in ("one", "two", "three"):
-        await ann.say(text)
-        await ann.private.seen(f"You said: {text}")
+    await talk(bot, ann, "one", "two", "three")
     await ann.command("/replay restore", reply_to=ann.private.find("You said: two"))
     await ann.private.seen("Back at turn 2")
     await ann.command("/replay name kept", reply_to=ann.private.find("You said: one"))
@@ -112,26 +112,16 @@ async def test_command_as_a_reply_means_the_step_that_ended_with_the_message(bot
 
 
 async def test_restore_from_elsewhere_is_told_in_the_chat(bot: Bot, ann: User) -> None:
-    for text in ("one", "two"):
-        await ann.say(text)
-        await ann.private.seen(f"You said: {text}")
+    await talk(bot, ann, "one", "two")
     await bot.service.rewind.undo(await owner(bot, ann), await bot.thread(ann.id), 1)
     await ann.private.seen("from the web page", since=0)
 
 
 async def test_admin_is_told_of_alerts(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
     async with telegram_bot(tmp_path, telegram, admins=(f"telegram:{ann.id}",)) as bot:
-        await ann.say("one")
-        await ann.private.seen("You said: one")
+        await talk(bot, ann, "one")
         bot.service.alerts.sound("disk", "The disk is nearly full.")
         await ann.private.seen("The disk is nearly full.", since=0)
-
-
-async def talk(user: User, *texts: str) -> None:
-    """Say things, each when the one before is answered."""
-    for text in texts:
-        await user.say(text)
-        await user.private.seen(f"You said: {text}")
 
 
 async def owner(bot: Bot, user: User) -> Actor:

@@ -12,6 +12,7 @@ import pytest
 from platforms.core import utf16_len
 from platforms.telegram.people import User
 from platforms.telegram.server import TelegramServer
+from support.idling import idle
 from support.telegram_bot import telegram_bot
 from support.world import Scripted
 
@@ -64,6 +65,7 @@ async def test_list_of_fifty_turns_shows_them_all_in_order_over_its_pages(
         for number in range(50):
             await ann.say(f"{number:02} " + "!." * 30)
             await ann.private.seen(f"said {number:02}")
+        await idle(bot)
         seen: list[str] = []
         for page in (1, 2, 3):
             await ann.command(f"/replay list {page}")

@@ -10,7 +10,7 @@ import pytest
 from platforms.telegram.chats import Chat, Topic
 from platforms.telegram.people import User
 from platforms.telegram.server import TelegramServer
-from support.telegram_bot import Bot, telegram_bot
+from support.telegram_bot import Bot, talk, telegram_bot
 
 NAME = "@turnback_bot"
 
@@ -20,9 +20,8 @@ def hears_all(telegram: TelegramServer) -> None:
     telegram.bot.privacy = False
 
 
-async def ask(user: User, chat: Chat, text: str, topic: Topic | None = None) -> None:
-    await user.say(f"{NAME} {text}", chat, topic=topic)
-    await chat.seen(f"You said: {text}", topic=topic)
+async def ask(bot: Bot, user: User, chat: Chat, text: str, topic: Topic | None = None) -> None:
+    await talk(bot, user, text, chat=chat, topic=topic)
 
 
 async def chats(user: User) -> str:
@@ -38,11 +37,11 @@ async def out(user: User, title: str) -> None:
             pass
 
 
-async def team(telegram: TelegramServer, ann: User, bob: User) -> Chat:
+async def team(bot: Bot, telegram: TelegramServer, ann: User, bob: User) -> Chat:
     """A group in which both have spoken to the bot."""
     group = telegram.supergroup("Team", [ann, bob])
-    await ask(ann, group, "ours")
-    await ask(bob, group, "two")
+    await ask(bot, ann, group, "ours")
+    await ask(bot, bob, group, "two")
     assert "· ours ·" in await chats(bob)
     return group
 
@@ -50,7 +49,7 @@ async def team(telegram: TelegramServer, ann: User, bob: User) -> Chat:
 async def test_member_who_leaves_cannot_read_the_chat_and_can_when_back_and_speaking(
     bot: Bot, telegram: TelegramServer, ann: User, bob: User
 ) -> None:
-    group = await team(telegram, ann, bob)
+    group = await team(bot, telegram, ann, bob)
     thread = await bot.thread(group.id)
     await bob.leave(group)
     await out(bob, "ours")
@@ -59,14 +58,14 @@ async def test_member_who_leaves_cannot_read_the_chat_and_can_when_back_and_spea
     assert "· ours ·" in await chats(ann)
     await bob.join(group)
     await out(bob, "ours")
-    await ask(bob, group, "three")
+    await ask(bot, bob, group, "three")
     assert "· ours ·" in await chats(bob)
 
 
 async def test_member_who_leaves_without_a_message_is_told_of_where_the_bot_is_an_admin(
     bot: Bot, telegram: TelegramServer, ann: User, bob: User
 ) -> None:
-    group = (await team(telegram, ann, bob)).make_bot_admin()
+    group = (await team(bot, telegram, ann, bob)).make_bot_admin()
     telegram.promote(bob, group)
     await telegram.updates.taken()
     assert "· ours ·" in await chats(bob), "who becomes an admin does not leave"
@@ -77,7 +76,7 @@ async def test_member_who_leaves_without_a_message_is_told_of_where_the_bot_is_a
 async def test_member_who_is_thrown_out_cannot_read_the_chat(
     bot: Bot, telegram: TelegramServer, ann: User, bob: User
 ) -> None:
-    group = await team(telegram, ann, bob)
+    group = await team(bot, telegram, ann, bob)
     await ann.remove(bob, group)
     await out(bob, "ours")
 
@@ -85,7 +84,7 @@ async def test_member_who_is_thrown_out_cannot_read_the_chat(
 async def test_nobody_but_the_starter_reads_the_chat_of_a_group_that_the_bot_is_put_out_of(
     bot: Bot, telegram: TelegramServer, ann: User, bob: User
 ) -> None:
-    group = await team(telegram, ann, bob)
+    group = await team(bot, telegram, ann, bob)
     await ann.kick_bot(group)
     await out(bob, "ours")
     assert "· ours ·" in await chats(ann)
@@ -96,11 +95,11 @@ async def test_member_who_speaks_in_a_topic_and_leaves_while_the_service_is_away
 ) -> None:
     forum = telegram.supergroup("Club", [ann, bob], forum=True)
     topic = forum.topic("billing")
-    async with telegram_bot(tmp_path, telegram):
-        await ask(ann, forum, "ours", topic)
+    async with telegram_bot(tmp_path, telegram) as bot:
+        await ask(bot, ann, forum, "ours", topic)
     await bob.say(f"{NAME} two", forum, topic=topic)
     await bob.leave(forum)
-    async with telegram_bot(tmp_path, telegram):
+    async with telegram_bot(tmp_path, telegram) as bot:
         await forum.seen("You said: two", topic=topic)
         await out(bob, "ours")
     assert "ours" not in bob.private.said()[-1].text
@@ -109,21 +108,21 @@ async def test_member_who_speaks_in_a_topic_and_leaves_while_the_service_is_away
 async def test_member_who_leaves_twice_by_a_second_delivery_after_a_restart_stays_in_when_back(
     telegram: TelegramServer, ann: User, bob: User, tmp_path: Path
 ) -> None:
-    async with telegram_bot(tmp_path, telegram):
-        group = await team(telegram, ann, bob)
+    async with telegram_bot(tmp_path, telegram) as bot:
+        group = await team(bot, telegram, ann, bob)
         await bob.leave(group)
         left = telegram.updates.history[-1]
         await out(bob, "ours")
         await bob.join(group)
-        await ask(bob, group, "three")
+        await ask(bot, bob, group, "three")
     telegram.redeliver(left)
-    async with telegram_bot(tmp_path, telegram):
+    async with telegram_bot(tmp_path, telegram) as bot:
         await telegram.updates.confirmed()
         assert "· ours ·" in await chats(bob)
 
 
 async def test_fork_of_who_leaves_stays_theirs(bot: Bot, telegram: TelegramServer, ann: User, bob: User) -> None:
-    group = await team(telegram, ann, bob)
+    group = await team(bot, telegram, ann, bob)
     await bob.command("/fork", group)
     await group.seen("Forked")
     await bob.leave(group)

@@ -9,7 +9,8 @@ import pytest
 from platforms.telegram.chats import Chat, Topic
 from platforms.telegram.people import User
 from platforms.telegram.server import TelegramServer
-from support.telegram_bot import Bot, telegram_bot
+from support.idling import idle
+from support.telegram_bot import Bot, talk, telegram_bot
 
 NAME = "@turnback_bot"
 
@@ -20,10 +21,9 @@ def hears_all(telegram: TelegramServer) -> None:
     telegram.bot.privacy = False
 
 
-async def ask(user: User, chat: Chat, text: str, topic: Topic | None = None) -> None:
-    """Speak to the bot in a group, and wait for its answer."""
-    await user.say(f"{NAME} {text}", chat, topic=topic)
-    await chat.seen(f"You said: {text}", topic=topic)
+async def ask(bot: Bot, user: User, chat: Chat, text: str, topic: Topic | None = None) -> None:
+    """Speak to the bot in a group, and wait for the end of its turn."""
+    await talk(bot, user, text, chat=chat, topic=topic)
 
 
 # groups
@@ -62,13 +62,14 @@ async def test_privacy_mode_still_lets_commands_and_replies_through(
     answer = (await group.replies())[-1]
     await ann.say("one", group, reply_to=answer)
     await group.seen("You said: one")
+    await idle(bot)
     await ann.command("/replay list", group, named=True)
     await group.seen("Turn 1: one")
 
 
 async def test_group_reply_to_us_speaks_to_us(bot: Bot, telegram: TelegramServer, ann: User) -> None:
     group = telegram.supergroup("Team", [ann])
-    await ask(ann, group, "one")
+    await ask(bot, ann, group, "one")
     answer = group.find("You said: one")
     said = await ann.say("two", group, reply_to=answer)
     shown = await group.seen("You said: two")
@@ -99,7 +100,7 @@ async def test_anonymous_admin_may_go_back_and_confirm(
     bot: Bot, telegram: TelegramServer, ann: User, bob: User
 ) -> None:
     group = telegram.supergroup("Team", [ann, bob])
-    await ask(bob, group, "one")
+    await ask(bot, bob, group, "one")
     telegram.promote(ann, group, anonymous=True)
     await ann.command("/replay clear", group)
     await ann.press("Delete 1 step", await group.seen("Delete the 1 step"))
@@ -111,8 +112,8 @@ async def test_member_may_not_go_back_but_an_admin_of_the_group_may(
 ) -> None:
     cleo = telegram.user("Cleo")
     group = telegram.supergroup("Team", [ann, bob, cleo])
-    await ask(ann, group, "one")
-    await ask(bob, group, "two")
+    await ask(bot, ann, group, "one")
+    await ask(bot, bob, group, "two")
     await bob.command("/undo", group)
     await group.seen(re.compile("Only|may"))
     assert "two" in await bot.texts(group.id)
@@ -125,7 +126,7 @@ async def test_private_answer_in_a_group_is_a_button_into_the_direct_chat(
     bot: Bot, telegram: TelegramServer, ann: User
 ) -> None:
     group = telegram.supergroup("Team", [ann])
-    await ask(ann, group, "one")
+    await ask(bot, ann, group, "one")
     await ann.command("/web", group)
     shown = await group.seen("eyes only")
     assert [button.url for button in shown.buttons] == ["https://t.me/turnback_bot?start=web"]
@@ -161,8 +162,8 @@ async def test_stranger_is_told_their_name_in_private_and_nothing_in_a_group_unl
 
 async def test_allowed_group_lets_its_members_in(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
     group = telegram.supergroup("Team", [ann])
-    async with telegram_bot(tmp_path, telegram, allow=(f"telegram:{group.id}",)):
-        await ask(ann, group, "one")
+    async with telegram_bot(tmp_path, telegram, allow=(f"telegram:{group.id}",)) as bot:
+        await ask(bot, ann, group, "one")
         await ann.say("hello")
         await ann.private.seen("may not use")
 
@@ -177,14 +178,14 @@ async def test_command_with_our_name_is_obeyed_in_any_letters(
     bot: Bot, telegram: TelegramServer, ann: User, typed: str
 ) -> None:
     group = telegram.supergroup("Team", [ann])
-    await ask(ann, group, "one")
+    await ask(bot, ann, group, "one")
     await ann.say(typed, group)
     await group.seen("Steps of this chat")
 
 
 async def test_command_for_another_bot_is_dropped(bot: Bot, telegram: TelegramServer, ann: User) -> None:
     group = telegram.supergroup("Team", [ann]).make_bot_admin()
-    await ask(ann, group, "one")
+    await ask(bot, ann, group, "one")
     steps = await bot.steps(group.id)
     await ann.say("/replay@other_bot clear", group)
     await group.no_replies()
@@ -211,7 +212,7 @@ async def test_topics_are_chats_of_their_own(bot: Bot, telegram: TelegramServer,
     billing, ops = forum.topic("billing"), forum.topic("ops")
     for topic in (billing, ops):
         for number in (1, 2):
-            await ask(ann, forum, f"{topic.name} {number}", topic)
+            await ask(bot, ann, forum, f"{topic.name} {number}", topic)
     await ann.command("/replay list", forum, topic=billing)
     shown = await forum.seen("Steps of this chat", topic=billing)
     assert "billing 1" in shown.text
@@ -231,14 +232,14 @@ async def test_topics_are_chats_of_their_own(bot: Bot, telegram: TelegramServer,
 async def test_general_is_the_group_itself(bot: Bot, telegram: TelegramServer, ann: User, general_has_id: bool) -> None:
     forum = telegram.supergroup("Team", [ann], forum=True)
     forum.general_has_id = general_has_id
-    await ask(ann, forum, "one")
+    await ask(bot, ann, forum, "one")
     assert forum.find("You said: one").topic is forum.general
     assert await bot.texts(forum.id) == ["one", "You said: one"]
 
 
 async def test_replies_outside_forums_are_no_topics(bot: Bot, telegram: TelegramServer, ann: User) -> None:
     group = telegram.supergroup("Team", [ann])
-    await ask(ann, group, "one")
+    await ask(bot, ann, group, "one")
     await ann.say("two", group, reply_to=group.find("You said: one"))
     await group.seen("You said: two")
     assert len(await bot.texts(group.id)) == 4
@@ -257,8 +258,8 @@ async def test_fork_here_opens_a_topic_that_goes_on_from_the_step(
     bot: Bot, telegram: TelegramServer, ann: User
 ) -> None:
     forum = telegram.supergroup("Team", [ann], forum=True).make_bot_admin()
-    await ask(ann, forum, "one")
-    await ask(ann, forum, "two")
+    await ask(bot, ann, forum, "one")
+    await ask(bot, ann, forum, "two")
     await ann.command("/replay list", forum)
     step = re.findall(r"turn 1, step 1 · ([0-9a-f]{8})", (await forum.seen("Steps")).text)[0]
     await ann.command(f"/fork {step} here", forum)
@@ -273,7 +274,7 @@ async def test_fork_here_without_the_right_to_open_topics_says_so(
     bot: Bot, telegram: TelegramServer, ann: User
 ) -> None:
     forum = telegram.supergroup("Team", [ann], forum=True)
-    await ask(ann, forum, "one")
+    await ask(bot, ann, forum, "one")
     await ann.command("/fork here", forum)
     shown = await forum.seen("Forked")
     assert len(shown.text.splitlines()) > 1
@@ -295,7 +296,7 @@ async def test_channel_post_with_a_command_is_obeyed(bot: Bot, telegram: Telegra
     channel = telegram.channel("News", [ann])
     await ann.say("breaking", channel)
     await channel.no_replies()
-    await ask(ann, channel, "one")
+    await ask(bot, ann, channel, "one")
     await ann.command("/undo", channel)
     await channel.seen("Took 1 turn back")
 
@@ -309,14 +310,14 @@ async def test_group_that_becomes_a_supergroup_keeps_its_chat(
 ) -> None:
     group = telegram.group("Team", [ann])
     for number in range(3):
-        await ask(ann, group, f"number {number}")
+        await ask(bot, ann, group, f"number {number}")
     thread = await bot.thread(group.id)
     new = telegram.upgrade(group, told=told)  # type: ignore[arg-type]
     await ann.command("/replay list", new)
     shown = await new.seen("Steps of this chat")
     assert "Turn 3" in shown.text
     assert await bot.thread(new.id) == thread
-    await ask(ann, new, "next")
+    await ask(bot, ann, new, "next")
     await ann.command("/replay list", new)
     await new.seen("Turn 4")
     with pytest.raises(AssertionError):
@@ -327,11 +328,12 @@ async def test_group_whose_change_we_missed_is_found_by_the_next_send(
     bot: Bot, telegram: TelegramServer, ann: User
 ) -> None:
     group = telegram.group("Team", [ann])
-    await ask(ann, group, "one")
+    await ask(bot, ann, group, "one")
     await ann.say(f"{NAME} slow 1", group)
     await telegram.updates.taken()
     new = telegram.upgrade(group, told=())
     await new.seen("slept 1")
+    await idle(bot)
     await ann.command("/replay list", new)
     await new.seen("Turn 2")
     assert len([c for c in telegram.calls_to("sendMessage") if c.refused]) == 1

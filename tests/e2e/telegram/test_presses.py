@@ -9,7 +9,8 @@ import pytest
 from platforms.telegram.chats import Message
 from platforms.telegram.people import User
 from platforms.telegram.server import TelegramServer
-from support.telegram_bot import Bot, telegram_bot
+from support.idling import idle
+from support.telegram_bot import Bot, talk, telegram_bot
 
 
 async def opened(user: User) -> Message:
@@ -23,6 +24,7 @@ async def opened(user: User) -> Message:
 async def test_list_offers_each_step_within_the_limits(bot: Bot, ann: User) -> None:
     await ann.say("steps 25")
     await ann.private.seen("done 25")
+    await idle(bot)
     await ann.command("/replay list 1")
     shown = await ann.private.seen("page 1 of 2")
     payloads = [button.data for button in shown.buttons if button.data]
@@ -33,6 +35,7 @@ async def test_list_offers_each_step_within_the_limits(bot: Bot, ann: User) -> N
 async def test_page_button_turns_the_page_in_place(bot: Bot, ann: User) -> None:
     await ann.say("steps 25")
     await ann.private.seen("done 25")
+    await idle(bot)
     await ann.command("/replay list")
     shown = await ann.private.seen("page 2 of 2")
     press = await ann.press("Page 1", shown)
@@ -41,10 +44,7 @@ async def test_page_button_turns_the_page_in_place(bot: Bot, ann: User) -> None:
 
 
 async def test_opened_step_can_be_restored_forked_compared(bot: Bot, ann: User) -> None:
-    await ann.say("one")
-    await ann.private.seen("You said: one")
-    await ann.say("two")
-    await ann.private.seen("You said: two")
+    await talk(bot, ann, "one", "two")
     shown = await opened(ann)
     await ann.press("Compare", shown)
     await ann.private.seen("in common")
@@ -59,8 +59,7 @@ async def test_label_button_asks_and_the_answer_names_the_step(
     telegram: TelegramServer, ann: User, tmp_path: Path
 ) -> None:
     async with telegram_bot(tmp_path, telegram):
-        await ann.say("one")
-        await ann.private.seen("You said: one")
+        await talk(bot, ann, "one")
         await ann.press("Label", await opened(ann))
         question = await ann.private.seen("answer this message")
     async with telegram_bot(tmp_path, telegram) as bot:  # the question is known after a restart, too
@@ -70,13 +69,10 @@ async def test_label_button_asks_and_the_answer_names_the_step(
 
 
 async def test_button_of_before_a_restart_works(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
-    async with telegram_bot(tmp_path, telegram):
-        await ann.say("one")
-        await ann.private.seen("You said: one")
-        await ann.say("two")
-        await ann.private.seen("You said: two")
+    async with telegram_bot(tmp_path, telegram) as bot:
+        await talk(bot, ann, "one", "two")
         shown = await opened(ann)
-    async with telegram_bot(tmp_path, telegram):
+    async with telegram_bot(tmp_path, telegram) as bot:
         await ann.press("Restore", shown)
         await ann.private.seen("Back at turn 1, step 1")
 
@@ -84,11 +80,10 @@ async def test_button_of_before_a_restart_works(telegram: TelegramServer, ann: U
 async def test_button_of_another_chats_step_is_refused(bot: Bot, telegram: TelegramServer, ann: User) -> None:
     telegram.bot.privacy = False
     group = telegram.supergroup("Team", [ann])
-    await ann.say("one")
-    await ann.private.seen("You said: one")
+    await talk(bot, ann, "one")
     shown = await opened(ann)
-    await ann.say("@turnback_bot two", group)
-    answer = await group.seen("You said: two")
+    await talk(bot, ann, "two", chat=group)
+    answer = group.find("You said: two")
     answer.rows = [[{"text": "Restore", "callback_data": shown.button("Restore").data}]]
     await ann.press("Restore", answer)
     refused = await group.seen(re.compile("no such step|not found|no step", re.IGNORECASE))
@@ -102,8 +97,7 @@ async def test_question_is_answered_only_by_who_was_asked(
     telegram.bot.privacy = False
     group = telegram.supergroup("Team", [ann, bob])
     telegram.promote(bob, group)
-    await ann.say("@turnback_bot one", group)
-    await group.seen("You said: one")
+    await talk(bot, ann, "one", chat=group)
     await ann.command("/replay clear", group)
     question = await group.seen("Delete the 1 step")
     await bob.press("Delete 1 step", question)
@@ -114,8 +108,8 @@ async def test_question_is_answered_only_by_who_was_asked(
 
 
 async def test_press_on_what_is_no_button_of_ours_does_nothing(bot: Bot, ann: User) -> None:
-    await ann.say("one")
-    answer = await ann.private.seen("You said: one")
+    await talk(bot, ann, "one")
+    answer = ann.private.find("You said: one")
     for data in ("?", "~", "/", "page:2", "/replay show ~" + "A" * 22, "?/nonsense"):
         answer.rows = [[{"text": "x", "callback_data": data}]]
         press = await ann.press("x", answer)
@@ -124,8 +118,7 @@ async def test_press_on_what_is_no_button_of_ours_does_nothing(bot: Bot, ann: Us
 
 
 async def test_press_on_a_deleted_message_still_works(bot: Bot, ann: User) -> None:
-    await ann.say("one")
-    await ann.private.seen("You said: one")
+    await talk(bot, ann, "one")
     await ann.command("/replay list")
     shown = await ann.private.seen("Steps of this chat")
     button = shown.button("Turn 1, step 1")
@@ -141,8 +134,7 @@ async def test_press_on_a_deleted_message_in_a_forum_does_nothing(
     telegram.bot.privacy = False
     forum = telegram.supergroup("Team", [ann], forum=True)
     topic = forum.topic("billing")
-    await ann.say("@turnback_bot one", forum, topic=topic)
-    await forum.seen("You said: one", topic=topic)
+    await talk(bot, ann, "one", chat=forum, topic=topic)
     await ann.command("/replay list", forum, topic=topic)
     shown = await forum.seen("Steps of this chat", topic=topic)
     button = shown.button("Turn 1, step 1")
@@ -153,8 +145,7 @@ async def test_press_on_a_deleted_message_in_a_forum_does_nothing(
 
 
 async def test_press_is_answered_before_anything_else(bot: Bot, telegram: TelegramServer, ann: User) -> None:
-    await ann.say("one")
-    await ann.private.seen("You said: one")
+    await talk(bot, ann, "one")
     await ann.command("/replay list")
     shown = await ann.private.seen("Steps of this chat")
     telegram.fail_next("sendMessage", 0, delay=2)
@@ -175,8 +166,7 @@ async def test_approval_card_is_decided_by_its_buttons(bot: Bot, ann: User, labe
 async def test_approval_card_of_a_blocked_bot_does_not_leave_the_turn_waiting(
     bot: Bot, telegram: TelegramServer, ann: User
 ) -> None:
-    await ann.say("one")
-    await ann.private.seen("You said: one")
+    await talk(bot, ann, "one")
     thread = await bot.thread(ann.id)
     async with bot.service.events.listen() as events:
         await ann.say("shell echo hi")

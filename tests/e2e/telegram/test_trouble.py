@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from platforms.telegram.people import User
 from platforms.telegram.server import TelegramServer
-from support.telegram_bot import Bot, telegram_bot
+from support.telegram_bot import Bot, talk, telegram_bot
 
 
 @pytest.fixture(autouse=True)
@@ -124,9 +124,7 @@ async def test_lost_answer_of_a_send_does_not_lose_the_message(bot: Bot, telegra
 async def test_command_is_done_once_though_its_answer_has_to_wait(
     bot: Bot, telegram: TelegramServer, ann: User
 ) -> None:
-    for text in ("one", "two"):
-        await ann.say(text)
-        await ann.private.seen(f"You said: {text}")
+    await talk(bot, ann, "one", "two")
     telegram.fail_next("sendMessage", 429, retry_after=1)
     await ann.command("/undo")
     await ann.private.seen("Took 1 turn back")

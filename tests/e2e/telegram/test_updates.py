@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from platforms.telegram.people import User
 from platforms.telegram.server import TelegramServer
-from support.telegram_bot import Bot, telegram_bot
+from support.telegram_bot import Bot, talk, telegram_bot
 from support.world import Scripted
 
 from turnback.core.models import Action, Outcome, Surface
@@ -32,12 +32,10 @@ async def done(bot: Bot, action: Action) -> int:
 
 @pytest.mark.parametrize("command", ["/replay {}", "/replay clear", "/fork {}"])
 async def test_edited_command_does_nothing_again(bot: Bot, telegram: TelegramServer, ann: User, command: str) -> None:
-    await ann.say("one")
-    await ann.private.seen("You said: one")
+    await talk(bot, ann, "one")
     typed = await ann.command(command.format(await first_step(bot, ann)))
     await ann.private.replies()
-    await ann.say("two")
-    await ann.private.seen("You said: two")
+    await talk(bot, ann, "two")
     before = await bot.texts(ann.id), await bot.steps(ann.id), len(await bot.service.threads.audit_trail())
     # an adapter does not ask for edits; whoever shares the token may have, and the queue then holds them
     telegram.updates.allowed = frozenset({"message", "edited_message", "callback_query"})
@@ -57,8 +55,7 @@ async def test_edited_message_starts_no_turn(bot: Bot, telegram: TelegramServer,
 
 
 async def test_update_delivered_again_is_not_run_again(bot: Bot, telegram: TelegramServer, ann: User) -> None:
-    await ann.say("one")
-    await ann.private.seen("You said: one")
+    await talk(bot, ann, "one")
     mark = ann.private.mark()
     telegram.redeliver()
     telegram.redeliver()
@@ -70,8 +67,7 @@ async def test_fork_delivered_again_after_a_restart_is_one_fork(
     telegram: TelegramServer, ann: User, tmp_path: Path
 ) -> None:
     async with telegram_bot(tmp_path, telegram) as bot:
-        await ann.say("one")
-        await ann.private.seen("You said: one")
+        await talk(bot, ann, "one")
         await ann.command(f"/fork {await first_step(bot, ann)}")
         await ann.private.seen("Forked")
         fork = telegram.updates.history[-1]
@@ -85,14 +81,12 @@ async def test_clear_delivered_again_after_a_restart_spares_new_steps(
     telegram: TelegramServer, ann: User, tmp_path: Path
 ) -> None:
     async with telegram_bot(tmp_path, telegram) as bot:
-        await ann.say("one")
-        await ann.private.seen("You said: one")
+        await talk(bot, ann, "one")
         await ann.command("/replay clear")
         await ann.press("Delete 1 step", await ann.private.seen("Delete the 1 step"))
         clear = telegram.updates.history[-1]
         await ann.private.seen("Deleted 1 step")
-        await ann.say("two")
-        await ann.private.seen("You said: two")
+        await talk(bot, ann, "two")
     telegram.redeliver(clear)
     async with telegram_bot(tmp_path, telegram) as bot:
         await ann.private.no_replies(since=ann.private.mark())
@@ -104,8 +98,7 @@ async def test_claimed_update_that_never_began_runs_at_the_next_start(
     telegram: TelegramServer, ann: User, tmp_path: Path
 ) -> None:
     async with telegram_bot(tmp_path, telegram) as bot:
-        await ann.say("hello")
-        await ann.private.seen("You said: hello")
+        await talk(bot, ann, "hello")
         payload = {**telegram.updates.history[-1], "update_id": 5}
         payload["message"] = {**payload["message"], "message_id": 999_999, "text": "lost"}
         key = f"{telegram.bot.id}:5"
@@ -117,9 +110,8 @@ async def test_claimed_update_that_never_began_runs_at_the_next_start(
 
 
 async def test_end_confirms_what_was_taken(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
-    async with telegram_bot(tmp_path, telegram):
-        await ann.say("one")
-        await ann.private.seen("You said: one")
+    async with telegram_bot(tmp_path, telegram) as bot:
+        await talk(bot, ann, "one")
     assert telegram.updates.pending == 0
 
 
@@ -173,11 +165,9 @@ async def test_many_messages_at_once_keep_their_order(telegram: TelegramServer, 
 
 async def test_old_command_that_goes_back_asks_first(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
     async with telegram_bot(tmp_path, telegram) as bot:
-        await ann.say("one")
-        await ann.private.seen("You said: one")
+        await talk(bot, ann, "one")
         step = await first_step(bot, ann)
-        await ann.say("two")
-        await ann.private.seen("You said: two")
+        await talk(bot, ann, "two")
     telegram.clock.advance(-900)
     await ann.command(f"/replay {step}")
     telegram.clock.advance(900)

@@ -6,13 +6,11 @@ import re
 
 import pytest
 from platforms.telegram.people import User
-from support.telegram_bot import Bot
+from support.telegram_bot import Bot, talk
 
 
-async def two_steps(user: User) -> list[str]:
-    for text in ("one", "two"):
-        await user.say(text)
-        await user.private.seen(f"You said: {text}")
+async def two_steps(bot: Bot, user: User) -> list[str]:
+    await talk(bot, user, "one", "two")
     await user.command("/replay list")
     return re.findall(r"step 1 · ([0-9a-f]{8})", (await user.private.seen("Steps of this chat")).text)
 
@@ -30,7 +28,7 @@ async def two_steps(user: User) -> list[str]:
     ],
 )
 async def test_command_as_a_phone_writes_it_is_understood(bot: Bot, ann: User, typed: str, answer: str) -> None:
-    a, b = await two_steps(ann)
+    a, b = await two_steps(bot, ann)
     await ann.say(typed.format(a=a, b=b, A=a.upper()))
     await ann.private.seen(answer)
 
@@ -53,6 +51,6 @@ async def test_mention_alone_is_answered_with_the_help(bot: Bot, ann: User) -> N
 
 
 async def test_words_after_a_mention_are_commands(bot: Bot, ann: User) -> None:
-    await two_steps(ann)
+    await two_steps(bot, ann)
     await ann.say("@turnback_bot replay list")
     await ann.private.seen("Steps of this chat")
