@@ -140,8 +140,8 @@ async def _branch(page: Transcript, ann: User) -> None:
 
 async def _approve_and_stop(page: Transcript, ann: User) -> None:
     page.prose("What reaches outside the chat's folder asks first. What takes too long can be stopped.")
-    card = await page.say(ann, "shell echo hello", "Approval needed")
-    await page.press(ann, "Approve", card, "Approved", "hello")
+    card = await page.say(ann, "shell echo hello | tr a-z A-Z", "Approval needed")
+    await page.press(ann, "Approve", card, "Approved", "HELLO")
     ann.private.actions.clear()
     page.note(f"{ann.name}: slow 60")
     await ann.say("slow 60")
