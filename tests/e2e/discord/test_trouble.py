@@ -6,11 +6,13 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from platforms.discord.channels import Channel
 from platforms.discord.guilds import Guild
 from platforms.discord.people import User
 from platforms.discord.server import DiscordServer
 from support.discord_acts import talk
 from support.discord_bot import Bot, discord_bot
+from support.idling import idle
 
 from turnback.bots.discord.markup import Shape, cut
 from turnback.bots.platform import Said
@@ -193,3 +195,27 @@ async def test_answer_to_a_command_waits_for_a_token_that_is_set_anew(
     bot.adapter.outlet.send_rest = send  # type: ignore[method-assign]
     discord.restore_token()
     await ann.private.seen("Steps of this chat", since=0)
+
+
+async def test_answer_due_in_a_thread_that_was_archived_is_shown_there(bot: Bot, ann: User, general: Channel) -> None:
+    thread = await ann.open_thread("trip", general)
+    await ann.say(f"{general.scene.bot.mention} slow 1", thread)
+    await general.scene.signal.until(lambda: thread.typed, lambda: "typing")
+    thread.archive()
+    await thread.seen("slept 1")
+
+
+async def test_thread_that_was_locked_gets_no_answer_and_goes_on_when_it_is_open_again(
+    bot: Bot, discord: DiscordServer, ann: User, general: Channel
+) -> None:
+    thread = await ann.open_thread("trip", general)
+    await ann.say(f"{general.scene.bot.mention} slow 1", thread)
+    await discord.signal.until(lambda: thread.typed, lambda: "typing")
+    thread.archive(locked=True)
+    await idle(bot)
+    assert await bot.texts(thread) == ["slow 1", "slept 1"]
+    assert thread.said() == []
+    await talk(ann, general, "elsewhere")
+    thread.unarchive()
+    await talk(ann, thread, "and now?")
+    assert (await bot.texts(thread))[2:] == ["and now?", "You said: and now?"]

@@ -121,6 +121,11 @@ class Channel:
         self.archived, self.locked = True, locked
         self.tell_update()
 
+    def unarchive(self) -> None:
+        """Open it again, as a moderator does."""
+        self.archived = self.locked = False
+        self.tell_update()
+
     def add(
         self,
         author: Account,
