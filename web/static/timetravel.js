@@ -30,7 +30,7 @@ function keep() {
   };
 }
 
-/** Put the reader back; a list that was read at its end is followed when it grew. */
+/** Put the reader back; a list read at its end is followed when it grew. */
 function putBack() {
   const scroll = byId('steps-scroll');
   if (!scroll) return;
@@ -59,8 +59,7 @@ const refreshSteps = () => refresh('steps');
 const refreshPreview = () => refresh(byId('would') ? 'would' : 'overview');
 
 function follow(root) {
-  let timer = null;
-  let both = false;
+  let [timer, both] = [null, false];
   const stop = listen((name, data) => {
     if (!root.isConnected) {
       stop();
@@ -81,7 +80,7 @@ function follow(root) {
 
 const current = () => document.querySelector('#steps a.step:focus') ?? document.querySelector('#steps a.step[aria-current]');
 
-/** `by` rows on from the one that has the focus, or is open; with neither the last one. */
+/** `by` rows on from the one with the focus, or open; with neither the last one. */
 function move(by, all = rows(), at = all.indexOf(current())) {
   const row = at < 0 ? all.at(-1) : all[Math.min(Math.max(at + by, 0), all.length - 1)];
   row?.focus();
@@ -147,7 +146,7 @@ document.addEventListener('change', (event) => {
 document.addEventListener('htmx:beforeSwap', (event) => {
   const { target } = event.detail;
   if (target.matches(':is(#would, #overview):has(.namer[open], #note)')) event.detail.shouldSwap = false;
-  else if (target.matches(':is(#steps, #would, #overview):active')) {
+  else if (target.matches(':is(#steps, #would, #overview):is(:active, :has(.htmx-request))')) {
     event.detail.shouldSwap = false;
     released(target).then(() => refresh(target.id));
   } else if (target.matches('#steps, #travel')) keep();

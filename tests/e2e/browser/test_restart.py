@@ -9,8 +9,14 @@ import pytest
 from playwright.async_api import Browser, expect
 from support.browser import Lodge, Visitors, Watch, go, lodge
 
-GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET")
-"""What the browser itself says of a server that is not there."""
+GONE = (
+    "ERR_CONNECTION_REFUSED",
+    "ERR_INCOMPLETE_CHUNKED_ENCODING",
+    "ERR_EMPTY_RESPONSE",
+    "ERR_CONNECTION_RESET",
+    "htmx:",
+)
+"""What the browser itself says of a server that is not there, and htmx if it was just asking."""
 
 
 def at(home: Lodge) -> int:

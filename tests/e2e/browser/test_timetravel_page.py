@@ -6,7 +6,7 @@ import asyncio
 import re
 
 import pytest
-from playwright.async_api import Page, Request, Route, expect
+from playwright.async_api import Page, Route, expect
 from support.browser import DESKTOP, NARROW, PHONE, Lodge, Visitors, go, is_wider_than_screen, violations
 
 from turnback.core.models import StepId, Thread
@@ -135,17 +135,30 @@ async def test_note_stays_to_be_read_while_the_list_moves_on(visitors: Visitors,
     visitors.watch.allowed = ("404",)
     thread = await branched(home)
     page = await visitors.visit("ann", f"/replay?thread={thread.id}&step=00000000")
-    refreshed = set()
-
-    def note(request: Request) -> None:
-        refreshed.add(request.headers.get("hx-target"))
-
-    page.on("request", note)
-    async with page.expect_response(lambda answer: answer.request.headers.get("hx-target") == "steps"):
+    async with page.expect_response(lambda answer: answer.request.headers.get("hx-target") == "overview") as come:
         await home.ask("ann", thread.id, "a newer thing")
+    await (await come.value).finished()
+    await page.evaluate("new Promise((done) => setTimeout(done, 100))")  # where it would be shown
     await expect(page.locator("#steps")).to_contain_text("a newer thing")
-    assert "overview" not in refreshed
     await expect(page.locator("#note")).to_contain_text("There is no such step here")
+
+
+async def test_click_counts_although_a_new_preview_comes_before_its_page(visitors: Visitors, home: Lodge) -> None:
+    thread = await branched(home)
+    first, *_ = await steps(home, thread)
+    page = await visitors.visit("ann", f"/replay?thread={thread.id}&step={first}")
+
+    async def change_meanwhile(route: Route) -> None:
+        async with page.expect_response(lambda answer: answer.request.headers.get("hx-target") == "would") as come:
+            await home.ask("ann", thread.id, "something else")
+        await (await come.value).finished()
+        await page.evaluate("new Promise((done) => setTimeout(done, 100))")  # where it would be shown
+        await route.continue_()
+
+    await page.route("**/replay/compare?*", change_meanwhile)
+    await page.click("#compare")
+    await expect(page.get_by_role("heading", name="Compare", exact=True)).to_be_visible()
+    await expect(page).to_have_url(re.compile("/replay/compare"))
 
 
 async def test_a_running_turn_is_in_the_way_until_it_ends(visitors: Visitors, home: Lodge) -> None:
