@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -37,6 +37,9 @@ INTERRUPTED = "Interrupted by a restart. What was finished is kept."
 
 RETRY_SECONDS = 5.0
 """How long to wait before trying again to write down that a turn has ended."""
+
+ANSWER_SECONDS = 1.0
+"""How long a turn that is answering may take to end when the program ends."""
 
 _log = structlog.get_logger(__name__)
 
@@ -121,6 +124,7 @@ class RunningTurn:
         self._agent: asyncio.Task[None] | None = None
         self._saving: asyncio.Task[None] | None = None
         self._given_up = asyncio.Event()
+        self._answering = False
         self._done: _Done | None = None
         self._stopping: TurnStatus | None = None
         self._leaving = False
@@ -153,7 +157,13 @@ class RunningTurn:
         await self.ended.wait()
 
     async def leave(self, grace: float) -> None:
-        """The program ends: a turn that waits at gates stays as it is, another is interrupted."""
+        """The program ends: a turn that waits at gates stays as it is, another is interrupted.
+
+        One that is answering may end by itself: who has read the answer is not told that it was interrupted.
+        """
+        if self._answering:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.ended.wait(), min(grace, ANSWER_SECONDS))
         self._leaving = self._stopping is None
         await self.stop(TurnStatus.INTERRUPTED, grace=grace)
 
@@ -210,6 +220,7 @@ class RunningTurn:
     async def _take(self, event: Mapping[str, Any]) -> None:
         match event["type"]:
             case "delta":
+                self._answering = True
                 self.voice.tell("delta", text=well_formed(event["text"]))
             case "step":
                 await self._save(self._saver.finish_step(event))

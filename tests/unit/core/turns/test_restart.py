@@ -13,6 +13,7 @@ from turnback.core.errors import NotFound
 from turnback.core.models import Action, Actor, AuditEntry, GateStatus, Surface, Thread, TurnStatus
 from turnback.core.policy import Right
 from turnback.core.threads.store import NewTurn
+from turnback.core.turns.running import RunningTurn
 
 INTERRUPTED = "Interrupted by a restart. What was finished is kept."
 
@@ -47,6 +48,28 @@ async def test_close_interrupts_what_runs_and_keeps_its_steps(house: House) -> N
     assert (await house.turns.wait(sent)).status == "interrupted"
     assert await last_status(house) is TurnStatus.INTERRUPTED
     assert (await house.state())["messages"][-1]["role"] == "tool"
+
+
+async def test_close_lets_an_answer_that_is_shown_be_saved(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answering(stage: Any, state: Any, text: str, context: Any) -> Any:
+        yield {"type": "delta", "text": "all of it"}
+        await stage.halt("shown")
+        yield {"type": "done", "state": state, "text": "all of it"}
+
+    async def leave(turn: RunningTurn, grace: float) -> None:
+        leaving = asyncio.create_task(left(turn, grace))
+        await asyncio.sleep(0)  # it has begun
+        house.agent.go("shown")
+        await leaving
+
+    left = RunningTurn.leave
+    monkeypatch.setattr(RunningTurn, "leave", leave)
+    house.agent.scripts["answering"] = answering
+    sent = await house.turns.send(ANN, THREAD, "answering")
+    await house.agent.reached("shown")
+    await house.turns.close()
+    assert (await house.turns.wait(sent)).status == "done"
+    assert await house.rows() == [("user", "answering"), ("assistant", "all of it")]
 
 
 async def test_close_leaves_a_turn_at_its_gate(house: House) -> None:
