@@ -102,7 +102,8 @@ def _parse_word(word: str, args: list[str]) -> Parsed:
     reader = _OURS.get(word)
     if reader is None:
         nearest = _nearest_word(word)
-        return Unknown(f"/{printable(word, 40)}", f"/{nearest}" if nearest else None, usage_of(nearest or "help"))
+        usage = usage_of(*(nearest or "help").split())
+        return Unknown(f"/{printable(word, 40)}", f"/{nearest}" if nearest else None, usage)
     if word not in _INTERNAL and args and plain(args[0]) in _ASKED_FOR_HELP:
         return Help()
     try:
@@ -113,6 +114,8 @@ def _parse_word(word: str, args: list[str]) -> Parsed:
 
 
 def _nearest_word(word: str) -> str | None:
+    if word in _SUBS["replay"]:
+        return f"replay {word}"
     close = difflib.get_close_matches(word, [w for w in _OURS if w not in _INTERNAL], n=1, cutoff=0.6)
     return close[0] if close else None
 

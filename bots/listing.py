@@ -24,6 +24,8 @@ TREE_PAGE = 100
 _TITLE, _CONTINUED = 90, 16
 """Characters kept free on a page for its title, and at each turn for what says that it goes on."""
 
+NONE_HERE = "No steps are saved on this path."
+
 _CALLS_SHOWN, _MESSAGES_SHOWN, _CHANGES_SHOWN = 6, 10, 12
 
 
@@ -35,7 +37,8 @@ def overview(listing: Listing, url: str | None) -> Reply:
         none = "No steps are saved here yet. Each answer of the agent saves some."
         return Reply(text=_if_none(listing, none), buttons=buttons)
     turns = len({view.step.turn_no for view in listing.steps})
-    lines = [f"{counted(len(listing.steps), 'step')} saved here in {counted(turns, 'turn')}."]
+    saved = f"{counted(len(listing.steps), 'step')} saved here in {counted(turns, 'turn')}."
+    lines = [saved if turns else _if_none(listing, NONE_HERE)]
     head = next((view for view in listing.steps if view.head), None)
     if head:
         lines.append(f"This chat stands at {where_and_id(head.step)}.")
@@ -52,7 +55,7 @@ def steps_list(listing: Listing, page: int | None, now: datetime, budgets: Budge
     """
     footer = _footer(listing, budgets)
     if not listing.steps:
-        return Reply(text="\n".join([_if_none(listing, "No steps are saved on this path."), *footer]))
+        return Reply(text="\n".join([_if_none(listing, NONE_HERE), *footer]))
     cut = _cut_into_pages(listing, PAGE, now, room and room - _width("\n".join(footer)))
     pages = len(cut)
     turned, page = page is not None, min(page or pages, pages)

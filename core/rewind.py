@@ -307,7 +307,7 @@ class RewindService(Reading):
             view = await self.view(actor, thread_id, Right.READ)
             step = await self.find_step(view, ref) if ref is not None else (await self.placed(view)).head
             if step is None:
-                raise NotFound("No step is saved in this chat yet, so there is nothing to fork.")
+                raise NotFound("No step is saved where this chat stands, so there is nothing to fork.")
             refuse_truncated(step)
             thread, again = await self._forking.fork(actor, view, step)
             root = await self.newest(actor, thread.id)

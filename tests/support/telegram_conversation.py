@@ -15,18 +15,21 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from platforms.telegram.chats import Message
 from platforms.telegram.people import User
 from platforms.telegram.server import TelegramServer
 
+from support.idling import idle
 from support.telegram_bot import HASTY
 from support.transcript import SECONDS, Transcript
 from turnback.bots.telegram import TelegramAdapter
 from turnback.bots.telegram.pacing import Pacer
 from turnback.cli.compose import running
 from turnback.cli.logs import configure_logs
+from turnback.cli.platforms import Platforms
 from turnback.config import load
 
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -39,7 +42,7 @@ Buttons are in brackets; those with `↗` are links."""
 
 
 @asynccontextmanager
-async def bot(folder: Path, telegram: TelegramServer, admin: User) -> AsyncIterator[None]:
+async def bot(folder: Path, telegram: TelegramServer, admin: User) -> AsyncIterator[Platforms]:
     """The service as `turnback serve` puts it together."""
     environment = {
         "TURNBACK_STORAGE__PATH": str(folder / "data"),
@@ -64,7 +67,7 @@ async def bot(folder: Path, telegram: TelegramServer, admin: User) -> AsyncItera
         async with composed.platforms([adapter]) as platforms:
             async with asyncio.timeout(SECONDS):
                 await platforms.presenter.connected(adapter.name)
-            yield
+            yield platforms
 
 
 async def recorded(folder: Path) -> str:
@@ -72,8 +75,8 @@ async def recorded(folder: Path) -> str:
     async with TelegramServer(flood="off", privacy=False) as telegram:
         telegram.clock.advance(BEGAN.timestamp() - time.time())
         ann, bob = telegram.user("Ann"), telegram.user("Bob")
-        async with bot(folder, telegram, ann):
-            page = Transcript(telegram)
+        async with bot(folder, telegram, ann) as running_bot:
+            page = Transcript(telegram, partial(idle, running_bot))
             page.prose(TITLE, ABOUT)
             await direct_chat(page, ann)
             await group(page, ann, bob)
@@ -140,13 +143,13 @@ async def _branch(page: Transcript, ann: User) -> None:
 
 async def _approve_and_stop(page: Transcript, ann: User) -> None:
     page.prose("What reaches outside the chat's folder asks first. What takes too long can be stopped.")
-    card = await page.say(ann, "shell echo hello | tr a-z A-Z", "Approval needed")
+    card = await page.say(ann, "shell echo hello | tr a-z A-Z", "Approval needed", ends=False)
     await page.press(ann, "Approve", card, "Approved", "HELLO")
     ann.private.actions.clear()
     page.note(f"{ann.name}: slow 60")
     await ann.say("slow 60")
     await page.telegram.signal.until(lambda: ann.private.actions, lambda: "typing", SECONDS)
-    await page.say(ann, "and a hotel?", "yours comes next")
+    await page.say(ann, "and a hotel?", "yours comes next", ends=False)
     await page.say(ann, "/stop", "Stopped", "You said: and a hotel?")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 from platforms.telegram.chats import Button, Chat, Message, Topic, Wanted
@@ -41,9 +41,10 @@ class SameIds:
 
 @dataclass
 class Transcript:
-    """A conversation as it goes on. `where` is the chat or topic that is looked at."""
+    """A conversation as it goes on. `idle` returns when no turn runs; `where` is what we look at."""
 
     telegram: TelegramServer
+    idle: Callable[[], Awaitable[None]]
     lines: list[str] = field(default_factory=list)
     where: tuple[Chat, Topic | None] | None = None
     _fenced: bool = False
@@ -64,16 +65,18 @@ class Transcript:
         """Go to a chat."""
         self.where = chat, topic
 
-    async def say(self, user: User, text: str, *seen: Wanted, to: Message | None = None, then: str = "") -> Message:
+    async def say(
+        self, user: User, text: str, *seen: Wanted, to: Message | None = None, then: str = "", ends: bool = True
+    ) -> Message:
         """Somebody writes, as a reply `to` a message or not; answers the first message that the bot answers with.
 
-        `seen` is what the bot then says. `then`: what is worth telling if it says nothing.
+        `seen` is what the bot then says. `then`: what is worth telling if it says nothing. `ends`: no turn runs then.
         """
         chat, topic = self._place()
         mark = chat.mark()
         self.note(f"{user.name}{self._replying(to)}: {text}")
         await user.say(text, chat, topic=topic, reply_to=to)
-        return await self._answers(mark, seen, then)
+        return await self._answers(mark, seen, then, ends=ends)
 
     async def press(self, user: User, label: str, message: Message, *seen: Wanted) -> Message:
         """Somebody presses a button."""
@@ -82,7 +85,7 @@ class Transcript:
         button = message.button(label)
         self.note(f"{user.name} presses {_label(button)}")
         await user.press(button)
-        return await self._answers(mark, seen, "")
+        return await self._answers(mark, seen)
 
     def note_all(self) -> None:
         """All that the bot has said where we look at."""
@@ -91,13 +94,15 @@ class Transcript:
             if message.text:
                 self.note(self._shown(message, new=True))
 
-    async def _answers(self, mark: int, seen: tuple[Wanted, ...], then: str) -> Message:
+    async def _answers(self, mark: int, seen: tuple[Wanted, ...], then: str = "", *, ends: bool = True) -> Message:
         chat, topic = self._place()
         found = [await chat.seen(wanted, topic=topic, since=mark, seconds=SECONDS) for wanted in seen]
         if not seen:
             await chat.no_replies(topic=topic, since=mark)
             self.note(then)
             return chat.messages[max(chat.messages)]
+        if ends:
+            await self.idle()
         await self.telegram.signal.settled(0.15)
         for message in sorted(chat.said(topic), key=lambda said: said.changed):
             if message.changed > mark:

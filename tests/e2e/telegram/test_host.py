@@ -91,6 +91,14 @@ async def test_existing_bot_keeps_its_own_commands_and_buttons(telegram: Telegra
     assert press.answer is None
 
 
+async def test_existing_bot_obeys_its_own_name_and_no_other(telegram: TelegramServer, ann: User) -> None:
+    group = telegram.supergroup("Team", [ann])
+    await ann.command("/replay", group, named=True)
+    await group.seen("There is no conversation here yet")
+    await ann.say("/replay@other_bot list", group)
+    await group.no_replies()
+
+
 async def test_existing_bot_keeps_groups_apart(telegram: TelegramServer, ann: User) -> None:
     telegram.bot.privacy = False
     group = telegram.supergroup("Team", [ann])

@@ -89,6 +89,24 @@ async def test_long_answer_comes_in_parts(
             assert all(len(message.marked("pre")) == 1 for message in shown)
 
 
+async def test_comparison_full_of_emoji_stays_within_the_limit(
+    telegram: TelegramServer, ann: User, tmp_path: Path
+) -> None:
+    async with telegram_bot(tmp_path, telegram, agent=Wordy()) as bot:
+        for said in ("one", "emoji 2049"):
+            await ann.say(said)
+            await ann.private.replies()
+        await idle(bot)
+        await ann.command("/replay list")
+        a, b = re.findall(r"step 1 · ([0-9a-f]{8})", (await ann.private.seen("Turn 2")).text)
+        await ann.command(f"/replay compare {a} {b}")
+        shown = await ann.private.replies()
+        assert "Only in turn 2, step 1" in shown[0].text
+        assert sum(message.text.count("😀") for message in shown) > 10
+        assert all(utf16_len(message.text) <= 4096 for message in shown)
+        assert telegram.refusals == []
+
+
 async def test_very_long_answer_comes_as_a_file(telegram: TelegramServer, ann: User, tmp_path: Path) -> None:
     async with telegram_bot(tmp_path, telegram, agent=Wordy()):
         await ann.say("long 1000")

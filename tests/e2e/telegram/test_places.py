@@ -12,6 +12,8 @@ from platforms.telegram.server import TelegramServer
 from support.idling import idle
 from support.telegram_bot import Bot, talk, telegram_bot
 
+from turnback.core.models import ThreadId
+
 NAME = "@turnback_bot"
 
 
@@ -34,12 +36,12 @@ async def test_group_command_sees_what_the_messages_made_whoever_types_it(
 ) -> None:
     group = telegram.supergroup("Team", [ann, bob])
     for user, text in ((ann, "one"), (bob, "two"), (ann, "three")):
-        await ask(user, group, text)
+        await ask(bot, user, group, text)
     telegram.promote(ann, group, anonymous=True)
     for user in (bob, ann):
         await user.command("/replay list", group)
         shown = await group.seen("Steps of this chat")
-        assert all(f"Turn {number}" in shown.text for number in (1, 2, 3))
+        assert re.findall(r"^Turn \d: .*", shown.text, re.MULTILINE) == ["Turn 1: one", "Turn 2: two", "Turn 3: three"]
 
 
 async def test_group_talk_among_people_is_not_for_us_even_if_we_hear_it(
@@ -115,7 +117,7 @@ async def test_member_may_not_go_back_but_an_admin_of_the_group_may(
     await ask(bot, ann, group, "one")
     await ask(bot, bob, group, "two")
     await bob.command("/undo", group)
-    await group.seen(re.compile("Only|may"))
+    await group.seen("Only who started this chat and its admins may do that.")
     assert "two" in await bot.texts(group.id)
     telegram.promote(cleo, group)
     await cleo.command("/undo", group)
@@ -194,6 +196,16 @@ async def test_command_for_another_bot_is_dropped(bot: Bot, telegram: TelegramSe
     assert await bot.steps(group.id) == steps
 
 
+async def test_command_that_every_bot_of_a_group_hears_deletes_nothing_unasked(
+    bot: Bot, telegram: TelegramServer, ann: User
+) -> None:
+    group = telegram.supergroup("Team", [ann])
+    await ask(bot, ann, group, "one")
+    await ann.command("/replay clear", group)
+    await group.seen("Delete the 1 step saved here?")
+    assert await bot.steps(group.id) == 1
+
+
 async def test_unknown_command_in_a_group_is_left_to_other_bots_unless_it_names_us(
     bot: Bot, telegram: TelegramServer, ann: User
 ) -> None:
@@ -219,11 +231,13 @@ async def test_topics_are_chats_of_their_own(bot: Bot, telegram: TelegramServer,
     assert "ops" not in shown.text
     await ann.command("/replay list", forum, topic=ops)
     foreign = re.findall(r"step 1 · ([0-9a-f]{8})", (await forum.seen("Steps", topic=ops)).text)[0]
+    assert telegram.calls_to("sendMessage")[-1].params["message_thread_id"] == str(ops.id)
     await ann.command("/replay clear", forum, topic=billing)
     await ann.press("Delete 2 steps", await forum.seen("Delete the 2 steps", topic=billing))
     await forum.seen("Deleted 2 steps", topic=billing)
     await ann.command(f"/replay {foreign}", forum, topic=billing)
-    await forum.seen(re.compile("[Nn]o such step|not found|no step", re.IGNORECASE), topic=billing)
+    await forum.seen("There is no such step in this chat.", topic=billing)
+    assert telegram.calls_to("sendMessage")[-1].params["message_thread_id"] == str(billing.id)
     assert await bot.steps(f"{forum.id}/{ops.id}") == 2
     assert await bot.texts(f"{forum.id}/{ops.id}") == ["ops 1", "You said: ops 1", "ops 2", "You said: ops 2"]
 
@@ -309,18 +323,24 @@ async def test_group_that_becomes_a_supergroup_keeps_its_chat(
     bot: Bot, telegram: TelegramServer, ann: User, told: tuple[str, ...]
 ) -> None:
     group = telegram.group("Team", [ann])
-    for number in range(3):
-        await ask(bot, ann, group, f"number {number}")
+    await ask(bot, ann, group, "number 0")
+    await ann.say(f"{NAME} steps 4", group)
+    await group.seen("done 4")
+    await idle(bot)
+    await ann.command("/fork", group)
+    await group.seen("Forked")
     thread = await bot.thread(group.id)
+    kept = await known(bot, thread)
     new = telegram.upgrade(group, told=told)  # type: ignore[arg-type]
     await ann.command("/replay list", new)
     shown = await new.seen("Steps of this chat")
-    assert "Turn 3" in shown.text
+    assert len(re.findall(r"step \d · [0-9a-f]{8} ·", shown.text)) == 6
     assert await bot.thread(new.id) == thread
+    assert await known(bot, thread) == kept
     await ask(bot, ann, new, "next")
     await ann.command("/replay list", new)
-    await new.seen("Turn 4")
-    with pytest.raises(AssertionError):
+    await new.seen("Turn 3: next")
+    with pytest.raises(AssertionError, match="talks into no thread"):
         await bot.thread(group.id)
 
 
@@ -337,3 +357,16 @@ async def test_group_whose_change_we_missed_is_found_by_the_next_send(
     await ann.command("/replay list", new)
     await new.seen("Turn 2")
     assert len([c for c in telegram.calls_to("sendMessage") if c.refused]) == 1
+    assert [message.text for message in new.said()].count("slept 1") == 1
+
+
+async def known(bot: Bot, thread: ThreadId) -> tuple[object, ...]:
+    """Whose a thread is, what was done to it, and the chats that were forked from it."""
+    view = await bot.service.threads.view(thread)
+    assert view is not None
+    trail = await bot.service.threads.audit_trail(thread_id=thread)
+    threads = await bot.service.threads.list_threads(view.thread.owner)
+    forks = [one.id for one in threads if one.forked_from and one.forked_from.thread_id == thread]
+    assert trail
+    assert forks
+    return view.thread.owner, trail, forks

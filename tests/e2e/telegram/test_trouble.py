@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 from platforms.telegram.people import User
 from platforms.telegram.server import TelegramServer
 from support.telegram_bot import Bot, talk, telegram_bot
+
+from turnback.core.models import Action, Outcome
 
 
 @pytest.fixture(autouse=True)
@@ -125,13 +128,17 @@ async def test_command_is_done_once_though_its_answer_has_to_wait(
     bot: Bot, telegram: TelegramServer, ann: User
 ) -> None:
     await talk(bot, ann, "one", "two")
+    await ann.command("/replay list")
+    step = re.findall(r"turn 2, step 1 · ([0-9a-f]{8})", (await ann.private.seen("Turn 2: two")).text)[0]
+    await talk(bot, ann, "three")
     telegram.fail_next("sendMessage", 429, retry_after=1)
-    await ann.command("/undo")
-    await ann.private.seen("Took 1 turn back")
+    await ann.command(f"/replay {step}")
+    await ann.private.seen("Back at turn 2, step 1")
     refused, again = telegram.calls_to("sendMessage")[-2:]
     assert again.at - refused.at >= 1
     assert again.params == refused.params
-    assert await bot.texts(ann.id) == ["one", "You said: one"]
+    trail = await bot.service.threads.audit_trail()
+    assert [(entry.action, entry.outcome) for entry in trail] == [(Action.RESTORE, Outcome.DONE)]
 
 
 async def test_somebody_who_blocks_us_stops_nothing(bot: Bot, telegram: TelegramServer, ann: User, bob: User) -> None:

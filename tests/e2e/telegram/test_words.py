@@ -18,19 +18,20 @@ async def two_steps(bot: Bot, user: User) -> list[str]:
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
-        ("/replay compare {a} —— {b}", "in common"),
+        ("/replay compare {a} —— {b}", "Turn 1, step 1 ({a}) and turn 2, step 1 ({b}):"),
         ("/replay —help", "What you can ask here"),
-        ("/replay “{a}”", "Back at turn 1"),
+        ("/replay “{a}”", "Back at turn 1, step 1 ({a})"),
         ("/replay\N{NO-BREAK SPACE}list", "Steps of this chat"),
-        ("/replay {a}\N{ZERO WIDTH SPACE}", "Back at turn 1"),
-        ("/fork <{a}>", "Forked turn 1"),
-        ("/replay  {A}.", "Back at turn 1"),
+        ("/replay\N{NARROW NO-BREAK SPACE}list", "Steps of this chat"),
+        ("/replay {a}\N{ZERO WIDTH SPACE}", "Back at turn 1, step 1 ({a})"),
+        ("/fork <{a}>", "Forked turn 1, step 1"),
+        ("/replay  {A}.", "Back at turn 1, step 1 ({a})"),
     ],
 )
 async def test_command_as_a_phone_writes_it_is_understood(bot: Bot, ann: User, typed: str, answer: str) -> None:
     a, b = await two_steps(bot, ann)
     await ann.say(typed.format(a=a, b=b, A=a.upper()))
-    await ann.private.seen(answer)
+    await ann.private.seen(answer.format(a=a, b=b))
 
 
 async def test_words_for_the_agent_stay_as_they_are(bot: Bot, ann: User) -> None:

@@ -42,6 +42,15 @@ async def test_replay_in_an_empty_chat_says_that_nothing_is_saved(chat: Chat) ->
     assert "No steps are saved here yet" in (await chat.ask("/replay")).text
 
 
+@pytest.mark.parametrize("command", ["/replay", "/replay list"])
+async def test_where_all_steps_are_set_aside_none_is_said_to_be_on_the_path(chat: Chat, command: str) -> None:
+    await chat.say("one")
+    await chat.ask("/undo")
+    text = (await chat.ask(command)).text
+    assert text.startswith("No steps are saved on this path.\n1 step set aside: /replay tree\n")
+    assert (await chat.ask("/fork")).text == "No step is saved where this chat stands, so there is nothing to fork."
+
+
 @pytest.mark.parametrize("command", ["/replay", "/replay list", "/replay tree"])
 async def test_where_no_step_is_saved_yet_a_turn_that_runs_is_named(chat: Chat, command: str) -> None:
     await chat.say("ask")

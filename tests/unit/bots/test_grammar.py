@@ -175,6 +175,8 @@ def test_parse_of_arguments_that_do_not_fit_says_how_it_is_used(text: str) -> No
         ("/frok 3fa9c1d2", "/frok", "/fork"),
         ("/memory forgt x", "forgt", "/memory forget"),
         ("/diff", "/diff", None),
+        ("/list", "/list", "/replay list"),
+        ("/restore 3fa9c1d2", "/restore", "/replay restore"),
     ],
 )
 def test_parse_of_an_unknown_word_names_it_and_the_nearest(text: str, word: str, nearest: str | None) -> None:

@@ -13,6 +13,7 @@ from turnback.bots.telegram.reading import Heard, author_of, hear, migration, wo
 ME = User(7, "Turnback", is_bot=True, username="turnback_bot")
 ANN = {"id": 5, "is_bot": False, "first_name": "Ann"}
 GROUP = {"id": -100, "type": "supergroup", "title": "Team"}
+BASIC = {"id": -4, "type": "group", "title": "Team"}
 PRIVATE = {"id": 5, "type": "private", "first_name": "Ann"}
 CHANNEL = {"id": -200, "type": "channel", "title": "News"}
 
@@ -41,6 +42,7 @@ REPLY = {"message_thread_id": 3}
     ("chat", "more", "key"),
     [
         (PRIVATE, {}, "5"),
+        (BASIC, {}, "-4"),
         (GROUP, {}, "-100"),
         (GROUP, REPLY, "-100"),
         (GROUP, TOPIC, "-100/12"),
