@@ -69,7 +69,8 @@ class Api:
             raise Failed(f"give at least {SHORTEST} characters of a chat's id; see `turnback steps list`")
         found = [thread.id for thread in await _threads(self._data) if thread.id.startswith(ref)]
         if len(found) != 1:
-            raise Failed(f"{len(found) or 'no'} chats begin with {ref!r}; see `turnback steps list`")
+            several = f"{len(found)} chats begin" if found else "no chat begins"
+            raise Failed(f"{several} with {ref!r}; see `turnback steps list`")
         return found[0]
 
     async def _send(

@@ -6,7 +6,6 @@ from pydantic_ai import exceptions as library
 
 _KINDS: tuple[tuple[type[Exception], str], ...] = (
     (library.ModelAuthenticationError, "it refused the API key"),
-    (library.ModelNotFoundError, "it is not known to the provider"),
     (library.ModelContextWindowExceededError, "the conversation is too long for it"),
     (library.ModelQuotaExceededError, "the provider's quota is used up"),
     (library.ModelRateLimitError, "too many requests, try again in a minute"),
@@ -29,6 +28,8 @@ class AgentFailed(Exception):
 
 def failed(error: Exception) -> AgentFailed:
     """What the library raised, without a provider's body: that may repeat keys and messages."""
+    if isinstance(error, library.ModelNotFoundError):
+        return AgentFailed(f"The model did not answer ({error.model_name} is not known to the provider).")
     for kind, why in _KINDS:
         if isinstance(error, kind):
             return AgentFailed(f"The model did not answer ({why}).")

@@ -212,6 +212,29 @@ async def test_refused_request_is_one_plain_line(
     assert "sk-secret" not in caught.value.user_message
 
 
+async def test_chat_of_a_model_that_is_gone_is_answered_by_the_one_that_is_set(
+    server: ModelServer, make: Make, context: Surroundings
+) -> None:
+    server.script.extend([Answer("", [LIST, PLAN]), Answer("hello from before"), Answer("hello from now")])
+    before = await ask(make(model="old:7b"), {}, "hi", context)
+
+    told = await ask(make(), finish(before.state), "and now?", context)
+
+    assert [request["model"] for request in server.requests] == ["old:7b", "old:7b", "tiny:1b"]
+    assert (told.text, told.steps[0]["model"]) == ("hello from now", "tiny:1b")
+    assert told.state["routing"] == {"model": "tiny:1b"}
+    assert server.refusals == []
+
+
+async def test_model_that_the_server_does_not_know_is_named(
+    server: ModelServer, make: Make, context: Surroundings
+) -> None:
+    server.script.append(404)
+
+    with pytest.raises(AgentFailed, match="tiny:1b"):
+        await ask(make(), {}, "hi", context)
+
+
 async def test_short_trouble_of_the_provider_is_retried(server: ModelServer, make: Make, context: Surroundings) -> None:
     server.script.extend([500, Answer("here I am")])
 
