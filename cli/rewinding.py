@@ -145,10 +145,8 @@ async def _delete(loaded: Loaded, thread: str, yes: bool) -> None:
 
 
 def _rewound_lines(answer: dict[str, Any]) -> Iterator[str]:
-    head = f"step {answer['head'][:8]}" if answer["head"] else "the beginning"
-    if answer["turn_index"]:
-        head = f"turn {answer['turn_index']}" + (f", {head}" if answer["head"] else "")
-    yield f"Now at {head}."
+    where = f"turn {answer['turn_index']}" if answer["turn_index"] else "the beginning"
+    yield f"Now at {where} ({answer['head'][:8]})." if answer["head"] else f"Now at {where}."
     if answer["turns_set_aside"]:
         yield f"{counted(answer['turns_set_aside'], 'turn')} set aside; `turnback redo` undoes that."
     if answer["turns_brought_back"]:
