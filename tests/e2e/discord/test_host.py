@@ -52,7 +52,7 @@ async def said(user: User, *texts: str) -> None:
 
 async def listed(user: User, turns: int) -> Message:
     """The list of steps, once the bot has recorded so many turns: it does that after it has answered."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(20):
         while True:
             shown = (await (await user.slash("/replay list")).replies())[0]
             if f"Turn {turns}:" in shown.text:

@@ -11,6 +11,7 @@ from platforms.discord.people import User
 from platforms.discord.server import DiscordServer, pointing
 from support.discord_acts import step_of, talk
 from support.discord_bot import Bot, discord_bot
+from support.idling import idle
 from support.world import Scripted
 
 from turnback.bots.discord.pacing import Pacer
@@ -40,6 +41,7 @@ async def test_list_of_many_turns_with_odd_titles_shows_them_all(bot: Bot, ann: 
     for number, title in enumerate(titles):
         await ann.say(title)
         await ann.private.seen(f"number {number} ")
+    await idle(bot)
     shown = [(await (await ann.slash("/replay list", page=1)).seen("Steps of this chat")).text]
     for page in range(2, 10):
         text = (await (await ann.slash("/replay list", page=page)).seen("Steps of this chat")).text
