@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -36,7 +35,6 @@ def test_the_examples_do_what_they_say(
     names: dict[str, Any] = {}
     for example in examples(hosts=False):
         exec(example, names)
-    asyncio.run(names["main"]())
     assert capsys.readouterr().out == "You said: hello\n"
     assert (tmp_path / "data" / "turnback.db").exists()
 
