@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 from support.browser import DESKTOP, NARROW, Lodge, Visitors, Watch, is_wider_than_screen, lodge, violations
 from support.office import PLATFORMS, Office, clock_of
@@ -22,12 +21,12 @@ TITLE = '<img src=x onerror="document.title=1">\u202e' + "W" * 300
 """A chat's title that tries to be more than text."""
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def office(tmp_path: Path) -> Office:
     return Office(tmp_path)
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def home(tmp_path: Path, office: Office) -> AsyncIterator[Lodge]:
     """A house with real settings, and four steps that are forty days old."""
     clock = clock_of(days_ago=40)
@@ -40,7 +39,7 @@ async def home(tmp_path: Path, office: Office) -> AsyncIterator[Lodge]:
         yield opened
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def visitors(chromium: Browser, home: Lodge) -> AsyncIterator[Visitors]:
     made = Visitors(chromium, home, Watch())
     yield made

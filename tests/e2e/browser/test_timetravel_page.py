@@ -161,58 +161,6 @@ async def test_click_counts_although_a_new_preview_comes_before_its_page(visitor
     await expect(page).to_have_url(re.compile("/replay/compare"))
 
 
-async def test_news_that_come_late_do_not_mark_the_step_that_was_open_before(visitors: Visitors, home: Lodge) -> None:
-    thread = await branched(home)
-    first, second, *_ = await steps(home, thread)
-    page = await visitors.visit("ann", f"/replay?thread={thread.id}&step={first}")
-    asked, opened = asyncio.Event(), asyncio.Event()
-
-    async def hold(route: Route) -> None:
-        if route.request.headers.get("hx-target") == "steps" and not asked.is_set():
-            asked.set()
-            await opened.wait()
-        await route.continue_()
-
-    await page.route("**/replay?*", hold)
-    await home.ask("ann", thread.id, "a newer thing")
-    await asked.wait()
-    await page.click(row(page, second))
-    await expect(page.locator("#opened h1")).to_have_text("Turn 2, step 1")
-    opened.set()
-    await expect(page.locator("#steps")).to_contain_text("a newer thing")
-    await expect(page.locator("#steps a.step[aria-current=true]")).to_have_attribute("href", re.compile(second))
-    await expect(page.locator(".lanes .open")).to_have_count(1)
-
-
-async def test_what_is_open_stays_open_when_something_is_folded_or_shown(visitors: Visitors, home: Lodge) -> None:
-    thread = await branched(home)
-    first, *_ = await steps(home, thread)
-    page = await visitors.visit("ann", f"/replay?thread={thread.id}")
-    await page.click(row(page, first))
-    await expect(page.locator("#opened h1")).to_have_text("Turn 1, step 1")
-    await page.get_by_role("button", name="Hide").click()
-    await expect(page.locator("#steps a.step")).to_have_count(5)
-    await expect(page.locator("#opened h1")).to_have_text("Turn 1, step 1")
-    await page.get_by_role("switch").click()
-    await expect(page.get_by_role("switch")).to_have_attribute("aria-checked", "false")
-    await expect(page.locator("#opened h1")).to_have_text("Turn 1, step 1")
-
-
-async def test_head_of_the_page_keeps_up(visitors: Visitors, home: Lodge) -> None:
-    thread = await home.thread("ann", "Trip", "one", "two")
-    page = await visitors.visit("ann", f"/replay?thread={thread.id}")
-    await expect(page.locator("header.top")).to_contain_text("2 steps · 0 branches")
-    await expect(page.get_by_role("switch")).to_have_count(0)
-    await home.service.rewind.undo(await home.actor("ann"), thread.id)
-    await expect(page.locator("header.top")).to_contain_text("2 steps · 1 branch")
-    await expect(page.get_by_role("switch")).to_be_visible()
-    await home.service.turns.send(await home.actor("ann"), thread.id, "hold")
-    await expect(page.locator("header.top")).to_contain_text("a turn is running")
-    home.agent.let_go.set()
-    await expect(page.locator("header.top")).to_contain_text("3 steps")
-    await expect(page.locator("header.top")).not_to_contain_text("a turn is running")
-
-
 async def test_a_running_turn_is_in_the_way_until_it_ends(visitors: Visitors, home: Lodge) -> None:
     thread = await branched(home)
     first, *_ = await steps(home, thread)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest_asyncio
+import pytest
 from platforms.telegram.server import TelegramServer
 from playwright.async_api import expect
 from support.browser import Lodge, Visitors, served
 from support.telegram_bot import telegram_bot
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def telegram() -> AsyncIterator[TelegramServer]:
     async with TelegramServer(flood="off") as server:
         yield server
         assert server.violations == []
 
 
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def home(tmp_path: Path, telegram: TelegramServer) -> AsyncIterator[Lodge]:
     async with telegram_bot(tmp_path / "data", telegram) as bot, served(bot.service) as opened:
         yield opened
