@@ -21,7 +21,9 @@ from turnback.web.problems import refuse
 
 COOKIE = "turnback_session"
 
-SIGNED_OUT = "You are signed out here. Open a new sign-in link (/web) in another tab, then do this again."
+SIGNED_OUT = (
+    "You are signed out here. Sign in again in another tab (/web in a private chat gives a link), then try again."
+)
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/favicon.ico"})
 """Paths that anybody may ask for."""

@@ -229,7 +229,7 @@ async def test_what_was_written_after_the_session_ended_stays_and_can_be_sent_wh
     await page.fill("#composer", "a long thought")
     await page.context.clear_cookies()
     await page.keyboard.press("Enter")
-    await expect(page.locator("#alert")).to_contain_text("You are signed out here. Open a new sign-in link")
+    await expect(page.locator("#alert")).to_contain_text("You are signed out here. Sign in again in another tab")
     await expect(page.locator("#composer")).to_have_value("a long thought")
     await page.context.add_cookies([{"name": c["name"], "value": c["value"], "url": home.url} for c in cookies])
     await page.locator("#composer").press("Enter")
